@@ -1,0 +1,1 @@
+"""Metrics: pure functions on arrays, free of Kedro, MLflow and file access."""

@@ -1,0 +1,56 @@
+"""The best classes of every sample: all that evaluation ever needs of a score matrix."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The k best classes per sample, best first."""
+
+    classes: NDArray[np.integer[Any]]  # (n, k) row numbers of the target semantics
+    scores: NDArray[np.floating[Any]]  # (n, k)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """Rankings of consecutive blocks of samples as one."""
+        return cls(np.concatenate([p.classes for p in parts]), np.concatenate([p.scores for p in parts]))
+
+    def with_first(self, labels: NDArray[np.integer[Any]]) -> "Ranking":
+        """The same ranking with ``labels`` moved to the first place, where a later decision overrules scores."""
+        at = (self.classes == labels[:, None]).argmax(axis=1)
+        missing = self.classes[np.arange(len(at)), at] != labels
+        at[missing] = self.classes.shape[1] - 1  # not among the k best: it takes the place of the last one
+        order = np.arange(self.classes.shape[1])[None, :]
+        order = np.where(order == 0, at[:, None], np.where(order <= at[:, None], order - 1, order))
+        classes, scores = np.take_along_axis(self.classes, order, 1), np.take_along_axis(self.scores, order, 1)
+        classes[:, 0] = labels
+        return Ranking(classes, scores)
+
+
+def top_k(scores: NDArray[np.floating[Any]], k: int) -> Ranking:
+    """The k highest scores (n, C) of every row, best first; of equal scores the lower class number comes first.
+
+    Partial selection, then a sort of k numbers: C log C is never paid.
+    """
+    n_classes = scores.shape[1]
+    k = min(k, n_classes)
+    if k == 1:
+        best = scores.argmax(axis=1)[:, None]
+        return Ranking(best, np.take_along_axis(scores, best, 1))
+    if k < n_classes:
+        threshold = np.partition(scores, n_classes - k, axis=1)[:, n_classes - k, None]
+        above = scores > threshold
+        # Of the classes that tie at the threshold, the first ones fill what places are left.
+        tied = scores == threshold
+        tied &= np.cumsum(tied, axis=1) <= k - above.sum(axis=1, keepdims=True)
+        candidates = np.nonzero(above | tied)[1].reshape(len(scores), k)
+    else:
+        candidates = np.broadcast_to(np.arange(n_classes), scores.shape)
+    values = np.take_along_axis(scores, candidates, 1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return Ranking(np.take_along_axis(candidates, order, 1), np.take_along_axis(values, order, 1))

@@ -1,0 +1,36 @@
+"""Zero-shot learning methods: the mathematics, free of Kedro, MLflow and file access.
+
+A new method is its file here, ``conf/base/parameters/<name>.yml``, ``tests/methods/test_<name>.py``
+and one line in ``METHODS``.
+"""
+
+from importlib import import_module
+
+from aezsl.methods._base import LinearZeroShotClassifier, ZeroShotClassifier
+
+__all__ = ["METHODS", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_method", "method_class"]
+
+# name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
+METHODS: dict[str, str] = {
+    "eszsl": "aezsl.methods.eszsl:ESZSL",
+}
+
+
+def method_class(name: str) -> type[ZeroShotClassifier]:
+    """The class registered under ``name``."""
+    if name not in METHODS:
+        raise ValueError(f"unknown method {name!r}; expected one of: {', '.join(sorted(METHODS))}")
+    module, _, attribute = METHODS[name].partition(":")
+    cls: type[ZeroShotClassifier] = getattr(import_module(module), attribute)
+    return cls
+
+
+def make_method(name: str, **params: object) -> ZeroShotClassifier:
+    """An unfitted estimator of the method registered under ``name``."""
+    cls = method_class(name)
+    known = cls().get_params()
+    if unknown := sorted(set(params) - set(known)):
+        raise ValueError(
+            f"{name} has no parameter {', '.join(unknown)}; it takes: {', '.join(sorted(known)) or 'none'}"
+        )
+    return cls(**params)

@@ -1,0 +1,61 @@
+"""ESZSL: one bilinear visual-semantic mapping in closed form."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
+from aezsl.methods._linalg import class_sums, row_space_eigh
+
+
+class ESZSL(LinearZeroShotClassifier):
+    r"""Embarrassingly simple zero-shot learning.
+
+    .. math::
+        \min_W \|X W S' - Y\|_F^2 + \gamma \|W S'\|_F^2 + \lambda \|X W\|_F^2 + \gamma\lambda \|W\|_F^2
+
+    with the closed form :math:`W = (X'X + \gamma I)^{-1} X'Y S (S'S + \lambda I)^{-1}`. On the eigenvectors of
+    :math:`X'X = U \mathrm{diag}(l) U'` and :math:`S'S = V \mathrm{diag}(t) V'` both inverses are divisions,
+
+    .. math:: W = U \left[ (U'X'YSV) / ((l + \gamma)(t + \lambda)') \right] V'
+
+    so one pair of decompositions serves every (gamma, lam). Y is one-hot with zeros elsewhere, as in the
+    paper this project implements; the original uses -1 for the other classes.
+
+    Parameters
+    ----------
+    gamma : float
+        Weight of the classifiers' norm; must be positive.
+    lam : float
+        Weight of the mapped features' norm; must be positive.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[float]]] = {
+        "gamma": [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
+        "lam": [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
+    }
+    citation: ClassVar[str] = (
+        "B. Romera-Paredes and P. H. S. Torr. An embarrassingly simple approach to zero-shot learning. ICML 2015."
+    )
+
+    W_: Array
+
+    def __init__(self, gamma: float = 1.0, lam: float = 1.0) -> None:
+        self.gamma = gamma
+        self.lam = lam
+
+    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Array, ...]:
+        U, l = row_space_eigh(X)
+        V, t = row_space_eigh(S)
+        N = (class_sums(X, y, len(S)) @ U).T @ (S @ V)  # U'X'YSV
+        return U, l, V, t, N
+
+    def _fit(self, U: Array, l: Array, V: Array, t: Array, N: Array) -> None:
+        if not (self.gamma > 0 and self.lam > 0):
+            raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
+        self.W_ = U @ (N / np.outer(l + self.gamma, t + self.lam)) @ V.T
+
+    def _classifiers(self, S_target: Array) -> Array:
+        return self.W_ @ S_target.T

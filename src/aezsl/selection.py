@@ -1,0 +1,91 @@
+"""Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.methods import ZeroShotClassifier
+
+Labels = NDArray[np.integer[Any]]
+Array = NDArray[np.floating[Any]]
+
+
+def class_folds(n_seen: int, n_unseen: int, rule: str = "random", n_folds: int = 3, seed: int = 0) -> list[Labels]:
+    """Validation classes of each fold, as row numbers of the seen semantics.
+
+    The number of validation classes Cv keeps ``Cv / Cs = Ct / (Cs + Ct)``, as in the paper.
+
+    rule: ``first`` takes the first Cv classes in the data's own order, one fold, as the paper does (poor where
+    the order follows topics); ``random`` draws ``n_folds`` seeded sets, disjoint for as long as classes last.
+    """
+    size = min(max(2, round(n_seen * n_unseen / (n_seen + n_unseen))), n_seen - 2)
+    if size < 2:
+        raise ValueError(f"cross-validation over classes needs at least 4 seen classes, got {n_seen}")
+    if rule == "first":
+        return [np.arange(size)]
+    if rule != "random":
+        raise ValueError(f"unknown validation rule {rule!r}; expected 'first' or 'random'")
+    rng = np.random.default_rng(seed)
+    order: Labels = np.empty(0, dtype=np.int64)
+    folds = []
+    for _ in range(n_folds):
+        if len(order) < size:
+            order = rng.permutation(n_seen)
+        folds.append(np.sort(order[:size]))
+        order = order[size:]
+    return folds
+
+
+def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Array, Labels, Array], ...]:
+    """The data as (training, validation), each X, y, S with labels numbered anew."""
+    is_held_out = np.zeros(len(S), dtype=bool)
+    is_held_out[held_out] = True
+    parts = []
+    for classes in (~is_held_out, is_held_out):
+        renumbered = np.cumsum(classes) - 1
+        rows = classes[y]
+        parts.append((X[rows], renumbered[y[rows]], S[classes]))
+    return tuple(parts)
+
+
+def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """All combinations of the grid's values, the last parameter running fastest."""
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def cross_validate(
+    method: ZeroShotClassifier,
+    X: Array,
+    y: Labels,
+    S: Array,
+    folds: Sequence[Labels],
+    grid: Mapping[str, Sequence[Any]],
+) -> pd.DataFrame:
+    """Mean per-class accuracy on the validation classes, for every point of the grid.
+
+    One row per point: its parameters, ``score_<fold>`` for every fold, ``mean`` and ``std`` over folds.
+    """
+    points = grid_points(grid)
+    scores = np.empty((len(points), len(folds)))
+    with tqdm(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False) as bar:
+        for f, held_out in enumerate(folds):
+            training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
+            for p, model in enumerate(method.fit_path(*training, points)):
+                scores[p, f] = per_class_accuracy(y_val, model.predict(X_val, S_val))
+                bar.update()
+    table = pd.DataFrame(points)
+    for f in range(len(folds)):
+        table[f"score_{f}"] = scores[:, f]
+    return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
+
+
+def best_point(table: pd.DataFrame, parameters: Sequence[str]) -> dict[str, Any]:
+    """The parameters with the highest mean score; the earlier row of the grid on ties."""
+    row = table.iloc[int(table["mean"].to_numpy().argmax())]
+    return {name: row[name].item() if hasattr(row[name], "item") else row[name] for name in parameters}

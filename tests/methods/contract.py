@@ -1,0 +1,139 @@
+"""What every method must do. A method's test class inherits this and names its method."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.methods import LinearZeroShotClassifier, make_method
+from aezsl.selection import grid_points
+from tests.synthetic import make_synthetic
+
+
+class MethodContract:
+    method: str
+    #: Parameters for the small synthetic problem, where the defaults do not suit it.
+    params: ClassVar[dict[str, Any]] = {}
+    #: Per-class accuracy that the method must reach on 8 unseen synthetic classes (chance 0.125).
+    floor = 0.5
+
+    @classmethod
+    def make(cls, **params):
+        return make_method(cls.method, **{**cls.params, **params})
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def data(cls):
+        return make_synthetic()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def fitted(cls, data):
+        return cls.make().fit(data.X, data.y, data.S)
+
+    def test_init_only_stores_and_clone_works(self):
+        model = self.make()
+        copy = clone(model)
+        assert copy.get_params() == model.get_params()
+        assert not [name for name in vars(model) if name.endswith("_")]
+
+    def test_fit_returns_self_and_leaves_input_alone(self, data):
+        before = [array.copy() for array in data[:3]]
+        model = self.make()
+        assert model.fit(*data[:3]) is model
+        for old, new in zip(before, data[:3], strict=True):
+            np.testing.assert_array_equal(old, new)
+
+    def test_scores_have_the_shape_of_samples_by_targets(self, fitted, data):
+        both = np.vstack([data.S, data.S_new])
+        for targets in (data.S_new, data.S, both):
+            scores = fitted.decision_function(data.X_new, targets)
+            assert scores.shape == (len(data.X_new), len(targets))
+            assert np.isfinite(scores).all()
+
+    def test_predict_and_rank_agree_with_scores(self, fitted, data):
+        scores = fitted.decision_function(data.X_new, data.S_new)
+        labels = fitted.predict(data.X_new, data.S_new)
+        if not fitted.transductive:
+            np.testing.assert_array_equal(labels, scores.argmax(axis=1))
+        ranking = fitted.rank(data.X_new, data.S_new, 3)
+        np.testing.assert_array_equal(ranking.classes[:, 0], labels)
+        assert ranking.classes.shape == (len(labels), 3)
+
+    def test_same_data_same_answer(self, fitted, data):
+        again = self.make().fit(*data[:3])
+        np.testing.assert_array_equal(
+            again.decision_function(data.X_new, data.S_new), fitted.decision_function(data.X_new, data.S_new)
+        )
+
+    def test_order_of_targets_does_not_matter(self, fitted, data):
+        order = np.random.default_rng(1).permutation(len(data.S_new))
+        scores = fitted.decision_function(data.X_new, data.S_new)
+        permuted = fitted.decision_function(data.X_new, data.S_new[order])
+        np.testing.assert_allclose(permuted, scores[:, order], rtol=1e-6, atol=1e-8 * np.abs(scores).max())
+
+    def test_samples_are_scored_independently_unless_transductive(self, fitted, data):
+        if fitted.transductive:
+            pytest.skip("a transductive method looks at all samples together")
+        scores = fitted.decision_function(data.X_new, data.S_new)
+        alone = fitted.decision_function(data.X_new[3:4], data.S_new)
+        np.testing.assert_allclose(alone, scores[3:4], rtol=1e-6, atol=1e-8 * np.abs(scores).max())
+
+    def test_classifiers_are_the_scores_of_a_linear_method(self, fitted, data):
+        if not isinstance(fitted, LinearZeroShotClassifier):
+            pytest.skip("not a linear method")
+        P = fitted.classifiers(data.S_new)
+        assert P.shape == (data.X.shape[1], len(data.S_new))
+        np.testing.assert_allclose(data.X_new @ P, fitted.decision_function(data.X_new, data.S_new), rtol=1e-9)
+
+    def test_state_is_plain_and_restores_the_model(self, fitted, data):
+        state = fitted.get_state()
+        for name, value in state.items():
+            assert isinstance(value, (np.ndarray, int, float, str)), f"{name} is a {type(value).__name__}"
+            assert not (isinstance(value, np.ndarray) and value.dtype == object), f"{name} holds objects"
+        restored = self.make().set_state(state)
+        np.testing.assert_array_equal(
+            restored.decision_function(data.X_new, data.S_new), fitted.decision_function(data.X_new, data.S_new)
+        )
+
+    def test_path_gives_what_separate_fits_give(self, data):
+        model = self.make()
+        points = grid_points({name: list(values)[:2] for name, values in model.grid.items()})[:4]
+        for point, fitted in zip(points, model.fit_path(*data[:3], points), strict=True):
+            alone = self.make(**point).fit(*data[:3])
+            np.testing.assert_allclose(
+                fitted.decision_function(data.X_new, data.S_new),
+                alone.decision_function(data.X_new, data.S_new),
+                rtol=1e-9,
+                atol=1e-12,
+            )
+
+    def test_quality_floor_under_projection_shift(self, fitted, data):
+        assert per_class_accuracy(data.y_new, fitted.predict(data.X_new, data.S_new)) >= self.floor
+
+    @pytest.mark.parametrize(
+        ("spoil", "message"),
+        [
+            (lambda X, y, S: (np.where(np.arange(len(X))[:, None] == 2, np.nan, X), y, S), "row 2"),
+            (lambda X, y, S: (X[0], y, S), "2-D"),
+            (lambda X, y, S: (X, y[:-1], S), "one label per row"),
+            (lambda X, y, S: (X, y + 1, S), "1-based"),
+            (lambda X, y, S: (X, y.astype(float), S), "integer"),
+            (lambda X, y, S: (X, y, np.vstack([S, S[:1]])), "no sample"),
+            (lambda X, y, S: (X, y, S * (np.arange(len(S)) != 4)[:, None]), "row 4"),
+            (lambda X, y, S: (X[y == 0], y[y == 0], S[:1]), "two seen classes"),
+        ],
+    )
+    def test_bad_training_data_is_refused_by_name(self, data, spoil, message):
+        with pytest.raises(ValueError, match=message):
+            self.make().fit(*spoil(*data[:3]))
+
+    def test_bad_queries_are_refused_by_name(self, fitted, data):
+        with pytest.raises(ValueError, match="24 features"):
+            fitted.predict(data.X_new[:, :5], data.S_new)
+        with pytest.raises(ValueError, match="10 semantic dimensions"):
+            fitted.predict(data.X_new, data.S_new[:, :5])
+        with pytest.raises(ValueError, match="all-zero"):
+            fitted.predict(data.X_new, data.S_new * 0)

@@ -1,0 +1,57 @@
+"""Adding a method is: its file, its parameters file, its test file, one registry line. This holds it true."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+import yaml
+
+from aezsl.methods import METHODS, make_method, method_class
+from tests.methods.contract import MethodContract
+
+ROOT = Path(__file__).parents[2]
+
+
+def contract_tests():
+    """Names of the methods whose test files hold a contract test."""
+    import importlib
+
+    tested = set()
+    for path in (ROOT / "tests" / "methods").glob("test_*.py"):
+        if path.stem == "test_registry":
+            continue
+        module = importlib.import_module(f"tests.methods.{path.stem}")
+        tested |= {
+            cls.method
+            for cls in vars(module).values()
+            if inspect.isclass(cls) and issubclass(cls, MethodContract) and cls is not MethodContract
+        }
+    return tested
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_method_is_documented_and_cited(name):
+    cls = method_class(name)
+    assert ".. math::" in (cls.__doc__ or ""), f"{cls.__name__} must open with the objective it minimises"
+    assert cls.citation, f"{cls.__name__} must say where it was published"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_parameters_file_matches_the_class(name):
+    path = ROOT / "conf" / "base" / "parameters" / f"{name}.yml"
+    assert path.exists(), f"{name} needs its parameters in {path.relative_to(ROOT)}"
+    parameters = yaml.safe_load(path.read_text())[name]
+    cls = method_class(name)
+    assert parameters["grid"] == {key: list(values) for key, values in cls.grid.items()}
+    make_method(name, **parameters["init"]).set_params(**{key: values[0] for key, values in cls.grid.items()})
+
+
+def test_every_method_inherits_the_contract_suite():
+    assert contract_tests() == set(METHODS)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="unknown method 'nope'"):
+        make_method("nope")
+    with pytest.raises(ValueError, match="has no parameter speed"):
+        make_method("eszsl", speed=3)
