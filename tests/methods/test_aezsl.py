@@ -4,6 +4,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.methods import make_method
 from aezsl.methods.aezsl import AEZSL
+from aezsl.selection import grid_points
 from tests.methods.contract import MethodContract
 from tests.oracles.aezsl import aezsl_dense, aezsl_gradient, aezsl_objective, cosines, single_mapping
 from tests.synthetic import make_synthetic
@@ -178,6 +179,31 @@ def test_a_path_shares_its_decompositions():
     second.classifiers(data.S_new)
     assert shared is not None
     assert second._decompositions.targets is shared
+
+
+@pytest.mark.parametrize("shape", [{}, {"d": 60, "per_class": 1}, {"a": 50}, {"nonnegative": False}])
+def test_the_table_of_a_long_path_gives_what_separate_fits_give(shape):
+    data = make_synthetic(**shape)
+    # Scaled so that shifts lie over ten decades, with and without lambda1 and lambda2.
+    X = data.X * 10.0 ** np.linspace(-2, 2, data.X.shape[1])
+    points = grid_points({"lambda1": [0.0, 1e-3, 1.0, 1e3], "lambda2": [1e-3, 1.0, 1e3], "lambda3": [1e-3, 1.0, 1e3]})
+    points += [{"lambda1": 1.0, "lambda2": 0.0, "lambda3": 1.0}, {"lambda1": 1.0, "lambda2": 1.0, "lambda3": 0.0}]
+    points *= 2
+    for point, model in zip(points, AEZSL().fit_path(X, data.y, data.S, points), strict=True):
+        P = model.classifiers(data.S_new)
+        assert_equal_to(P, AEZSL(**point).fit(X, data.y, data.S).classifiers(data.S_new), 1e-8)
+        mapped = model.mappings(data.S_new, [3])[0] @ data.S_new[3]
+        assert_equal_to(mapped, P[:, 3], 1e-8)
+    assert model._decompositions.table is not None
+
+
+def test_the_table_follows_the_targets():
+    data = make_synthetic()
+    points = [{"lambda3": value} for value in np.geomspace(0.1, 10, 30)]
+    for point, model in zip(points, make_method("aezsl").fit_path(*data[:3], points), strict=True):
+        for targets in (data.S_new, data.S_new[:3]):
+            expected = make_method("aezsl", **point).fit(*data[:3]).classifiers(targets)
+            assert_equal_to(model.classifiers(targets), expected, 1e-9)
 
 
 @pytest.mark.parametrize(

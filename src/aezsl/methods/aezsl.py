@@ -1,13 +1,14 @@
 """AEZSL: one visual-semantic mapping per target class."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from aezsl.methods._aezsl_kept import Decompositions, Mappings, Solution
+from aezsl.methods._aezsl_path import PathTable
 from aezsl.methods._aezsl_solver import (
     Lambdas,
     Seen,
@@ -21,44 +22,6 @@ from aezsl.methods._aezsl_solver import (
 from aezsl.methods._aezsl_sweeps import objective_terms, sweep_targets
 from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier, check_rows, check_semantics
 from aezsl.methods._linalg import class_sums, row_space_eigh
-
-
-class _Solution(NamedTuple):
-    """The answer for some targets and parameters."""
-
-    S_target: Array
-    key: tuple[Any, ...]
-    shared: Array  # the sum Z (q, r) of all mappings, or all mappings (C, q, r) where they were swept
-    P: Array  # (q, C) classifiers
-
-    def answers(self, S_target: Array, key: tuple[Any, ...]) -> bool:
-        return self.key == key and np.array_equal(self.S_target, S_target)
-
-
-@dataclass
-class _Decompositions:
-    """The last targets' decompositions. They depend on no lambda, so all copies of a path share them."""
-
-    S_target: Array | None = None
-    targets: Targets | None = None
-
-
-class Mappings(Sequence[Array]):
-    """The mappings W_c (d, a) of chosen targets, each built when it is asked for."""
-
-    def __init__(self, build: Callable[[int], Array], classes: Sequence[int]) -> None:
-        self._build, self._classes = build, classes
-
-    def __len__(self) -> int:
-        return len(self._classes)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return Mappings(self._build, self._classes[index])
-        return self._build(self._classes[index])
-
-    def __iter__(self) -> Iterator[Array]:
-        return (self._build(c) for c in self._classes)
 
 
 class AEZSL(LinearZeroShotClassifier):
@@ -110,7 +73,7 @@ class AEZSL(LinearZeroShotClassifier):
     }
     citation: ClassVar[str] = (
         "L. Niu, J. Cai, and A. Veeraraghavan. Zero-shot learning via category-specific visual-semantic mapping. "
-        "arXiv:1711.06167, 2017."
+        "arXiv preprint, 2017."
     )
 
     U_: Array  # (d, q) eigenvectors of X'X
@@ -120,8 +83,8 @@ class AEZSL(LinearZeroShotClassifier):
     Q_: Array  # (a, r) orthonormal basis of the rows of S
     counts_: Array  # (Cs,) samples per seen class
     objective_trace_: Array
-    _decompositions: _Decompositions
-    _solution: _Solution | None
+    _decompositions: Decompositions
+    _solution: Solution | None
 
     def __init__(
         self,
@@ -164,14 +127,21 @@ class AEZSL(LinearZeroShotClassifier):
         reduced = Mappings(self._reduced_mapping(S_target), range(len(S_target)))
         return objective_terms(self._seen, squared_cosines(S_target, self.S_), reduced, self._lambdas)
 
+    def fit_path(self, X: ArrayLike, y: ArrayLike, S: ArrayLike, points: Iterable[Mapping[str, Any]]) -> Iterator[Self]:
+        """As the base class; where there are enough points, they share a table of solutions (``_aezsl_path``)."""
+        points = list(points)
+        for model in super().fit_path(X, y, S, points):
+            model._decompositions.n_points = len(points)
+            yield model
+
     def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
         U, l = row_space_eigh(X)
         Q, _ = row_space_eigh(S)
         M = (class_sums(X, y, len(S)) @ U).T
-        return U, l, M, np.asarray(S, dtype=np.float64), Q, np.bincount(y).astype(np.float64), _Decompositions()
+        return U, l, M, np.asarray(S, dtype=np.float64), Q, np.bincount(y).astype(np.float64), Decompositions()
 
     def _fit(
-        self, U: Array, l: Array, M: Array, S: Array, Q: Array, counts: Array, decompositions: _Decompositions
+        self, U: Array, l: Array, M: Array, S: Array, Q: Array, counts: Array, decompositions: Decompositions
     ) -> None:
         self._check_parameters()
         self.U_, self.l_, self.M_, self.S_, self.Q_, self.counts_ = U, l, M, S, Q, counts
@@ -202,17 +172,29 @@ class AEZSL(LinearZeroShotClassifier):
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
         """Become fitted with the values ``get_state`` gave."""
-        self._decompositions, self._solution = _Decompositions(), None
+        self._decompositions, self._solution = Decompositions(), None
         return super().set_state(state)
 
     def _classifiers(self, S_target: Array) -> Array:
+        if self.solver == "direct" and self.lambda3 > 0 and self._table_pays(len(S_target)):
+            targets = self._targets(S_target)
+            kept = self._decompositions
+            if kept.table is None:
+                kept.table = PathTable(self._seen, targets)
+            return self.U_ @ kept.table.classifiers(self._lambdas)
         return self.U_ @ self._solve(S_target).P
 
-    def _solve(self, S_target: Array) -> _Solution:
+    def _table_pays(self, n_targets: int) -> bool:
+        """Whether a path has so many points that a table is cheaper than solving for each, and fits the budget."""
+        need = PathTable.expected_mb(len(self.l_), len(self.S_), n_targets, self.Q_.shape[1])
+        cheaper = PathTable.pays(self._decompositions.n_points, len(self.l_), self.Q_.shape[1])
+        return cheaper and need + spectra_mb(n_targets, self.Q_.shape[1]) <= self.memory_mb
+
+    def _solve(self, S_target: Array) -> Solution:
         """The solution for these targets, kept until other targets or parameters come."""
         key = (*self._lambdas, self.solver, self.tol, self.max_iter)
         if self._solution is None or not self._solution.answers(S_target, key):
-            self._solution = _Solution(S_target.copy(), key, *self._solve_anew(S_target))
+            self._solution = Solution(S_target.copy(), key, *self._solve_anew(S_target))
         return self._solution
 
     def _solve_anew(self, S_target: Array) -> tuple[Array, Array]:
@@ -253,7 +235,8 @@ class AEZSL(LinearZeroShotClassifier):
                     f"eigenvectors, and memory_mb={self.memory_mb} allows less; raise memory_mb, or take lambda3 = 0, "
                     "which solves them a few at a time"
                 )
-            kept.targets, kept.S_target = None, S_target.copy()  # the old ones go before the new ones come
+            kept.targets = kept.table = None  # the old ones go before the new ones come
+            kept.S_target = S_target.copy()
             kept.targets = self._decompose(S_target)
         return kept.targets
 
