@@ -12,6 +12,8 @@ __all__ = ["METHODS", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_me
 
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
+    "aezsl": "aezsl.methods.aezsl:AEZSL",
+    "aezsl_sim": "aezsl.methods.aezsl_sim:AEZSLSim",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
 }
 
