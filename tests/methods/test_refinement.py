@@ -133,10 +133,10 @@ def test_equals_the_literal_algorithm(d, params):
 def test_full_rank_changes_nothing_and_a_cut_one_equals_refining_the_projection():
     X, P, S, _ = start(d=40)
     free = LabelRefinement(k=10).refine(X, P, S)
-    same = LabelRefinement(k=10, rank=40).refine(X, P, S)
+    same = LabelRefinement(k=10, n_components=40).refine(X, P, S)
     np.testing.assert_array_equal(free.P, same.P)
     _, _, Vt = np.linalg.svd(X, full_matrices=False)
-    cut = LabelRefinement(k=10, rank=15, gamma3=0.0).refine(X, P, S)
+    cut = LabelRefinement(k=10, n_components=15, gamma3=0.0).refine(X, P, S)
     axes = Vt[:15].T
     first = (X @ P).argmax(axis=1)  # the first labels come from the classifiers as given, not from their projection
     np.testing.assert_allclose(axes @ (axes.T @ cut.P), cut.P, atol=1e-10)
@@ -276,7 +276,7 @@ def test_centring_is_refining_the_centred_pool():
     [
         ({"k": 0}, "k must be"),
         ({"k": 2.5}, "k must be"),
-        ({"rank": 0}, "rank must be"),
+        ({"n_components": 0}, "n_components must be"),
         ({"n_neighbors": 0}, "n_neighbors must be"),
         ({"nu": 0.0}, "nu must be positive"),
         ({"eps": 0.0}, "eps must be positive"),

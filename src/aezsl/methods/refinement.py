@@ -99,10 +99,10 @@ class LabelRefinement(BaseEstimator):
 
     * :math:`\|q\|` is :math:`\sqrt{\|q\|^2 + \epsilon^2}` throughout, in D and in the objective: no division by
       zero, and the objective provably never increases. :math:`\nu` is part of the objective for the same reason.
-    * Everything happens on the principal axes of the pool (the row space of X, exactly, unless ``rank`` cuts it):
-      cost follows r = min(n, d, rank). With as many axes as samples and :math:`\nu \to 0` the scores are free
+    * All happens on the principal axes of the pool (the row space of X, exactly, unless ``n_components`` cuts it):
+      cost follows r = min(n, d, n_components). With as many axes as samples and :math:`\nu \to 0` the scores are free
       variables: L no longer influences U, and no label changes unless the pull of the second and third term
-      exceeds :math:`\gamma_1 / 2`. ``rank`` (or a larger ``nu``) is what lets samples learn from each other.
+      exceeds :math:`\gamma_1 / 2`. ``n_components`` (or a larger ``nu``) is what lets samples learn from each other.
     * ``centre`` subtracts the pool's mean. As there is no intercept, the classifiers then cannot prefer a class
       for all samples at once, which is how hubs would feed themselves.
     * The graph is built once among all samples and loses the samples that leave U, with their edges.
@@ -117,7 +117,7 @@ class LabelRefinement(BaseEstimator):
         Weight of the classifiers' norm; must be positive.
     n_neighbors : int
         Neighbours per sample in the graph.
-    rank : int or None
+    n_components : int or None
         Principal axes of the pool to work on; all of them if None.
     centre : bool
         Subtract the pool's mean from its samples.
@@ -142,7 +142,7 @@ class LabelRefinement(BaseEstimator):
         gamma3: float = 0.0,
         nu: float = 1e-3,
         n_neighbors: int = 10,
-        rank: int | None = None,
+        n_components: int | None = None,
         centre: bool = True,
         balanced: bool = False,
         one_step: bool = False,
@@ -156,7 +156,7 @@ class LabelRefinement(BaseEstimator):
         self.gamma3 = gamma3
         self.nu = nu
         self.n_neighbors = n_neighbors
-        self.rank = rank
+        self.n_components = n_components
         self.centre = centre
         self.balanced = balanced
         self.one_step = one_step
@@ -165,14 +165,20 @@ class LabelRefinement(BaseEstimator):
         self.eps = eps
 
     def refine(
-        self, X: ArrayLike, P: ArrayLike, S_target: ArrayLike, y: ArrayLike | None = None, pool: Pool | None = None
+        self,
+        X: ArrayLike,
+        P: ArrayLike,
+        S_target: ArrayLike,
+        y: ArrayLike | None = None,
+        pool: Pool | None = None,
+        progress: bool = True,
     ) -> Refinement:
         """Refine the labels that the classifiers P (d, C) of the classes S_target (C, a) give to X (n, d).
 
         y (n,), the true labels, only ever enters the history. ``pool`` is ``Pool(X, self.centre)`` where the
-        caller has it already.
+        caller has it already. ``progress`` shows a bar over the rounds.
         """
-        self._check_parameters()
+        self.check_parameters()
         X = check_rows("X", X, what="features")
         S_target = check_semantics("S_target", S_target)
         P = check_rows("P", P, len(S_target), "classes")
@@ -185,22 +191,24 @@ class LabelRefinement(BaseEstimator):
             pool = Pool(X, self.centre)
         elif pool.Z.shape[0] != len(X) or pool.centre != self.centre:
             raise ValueError("pool was built from other samples, or with another value of centre")
-        labels, B, history = self._run(pool, X @ P, transition_matrix(S_target), truth)
+        labels, B, history = self._run(pool, X @ P, transition_matrix(S_target), truth, progress)
         P = pool.V[:, : len(B)] @ B
         return Refinement(labels, P, -pool.mean @ P, history)
 
-    def _run(self, pool: Pool, F: Array, S_hat: Array, truth: Labels | None) -> tuple[Labels, Array, list[Round]]:
+    def _run(
+        self, pool: Pool, F: Array, S_hat: Array, truth: Labels | None, progress: bool
+    ) -> tuple[Labels, Array, list[Round]]:
         """Algorithm 2 on the coordinates Z of the pool; F (n, C) are the scores of the first classifiers."""
         weights = Weights(self.gamma1, self.gamma2, self.gamma3, self.nu, self.eps)
-        Z = np.ascontiguousarray(pool.Z[:, : self.rank])
+        Z = np.ascontiguousarray(pool.Z[:, : self.n_components])
         W = pool.graph(self.n_neighbors) if self.gamma3 > 0 else None
         (n, r), C = Z.shape, len(S_hat)
         labels, unconfident = F.argmax(axis=1), np.ones(n, dtype=bool)
         G, N = np.zeros((r, r)), np.zeros((r, C))  # Xl'Xl and Xl'Yl
         B: Array = np.zeros((r, C))
         history: list[Round] = []
-        rounds = 1 if self.one_step else math.ceil(n / self.k)
-        for number in tqdm(range(1, rounds + 1), desc="refining labels", unit="round", leave=False, delay=1.0):
+        rounds = range(1, 2 if self.one_step else math.ceil(n / self.k) + 1)
+        for number in tqdm(rounds, desc="refining labels", unit="round", leave=False, disable=not progress):
             before = labels.copy()
             if not self.one_step:
                 moved = self._most_confident(F, np.flatnonzero(unconfident))
@@ -231,10 +239,11 @@ class LabelRefinement(BaseEstimator):
         place[order] = np.arange(len(U)) - np.searchsorted(classes[order], classes[order])
         return U[np.lexsort((doubt, place))[: self.k]]
 
-    def _check_parameters(self) -> None:
-        for name in ("k", "n_neighbors", "inner_iter", "rank"):
+    def check_parameters(self) -> None:
+        """Refuse values that make no problem to solve."""
+        for name in ("k", "n_neighbors", "inner_iter", "n_components"):
             value = getattr(self, name)
-            if not (value is None and name == "rank") and (not isinstance(value, Integral) or int(value) < 1):
+            if not (value is None and name == "n_components") and (not isinstance(value, Integral) or int(value) < 1):
                 raise ValueError(f"{name} must be a positive integer, got {value!r}")
         for name in ("gamma1", "gamma2", "gamma3", "inner_tol"):
             if not 0 <= getattr(self, name) < math.inf:
