@@ -146,7 +146,7 @@ class LabelRefinement(BaseEstimator):
         centre: bool = True,
         balanced: bool = False,
         one_step: bool = False,
-        inner_tol: float = 1e-4,
+        inner_tol: float = 1e-5,
         inner_iter: int = 50,
         eps: float = 1e-4,
     ) -> None:
