@@ -8,7 +8,7 @@ import pandas as pd
 from kedro.io import AbstractDataset, DatasetError
 
 #: Columns an adapter may fill; the first ones are required.
-IMAGE_COLUMNS = ("image_id", "path", "class_name", "official")
+IMAGE_COLUMNS = ("image_id", "path", "class_name", "official", "source")
 CLASS_COLUMNS = ("class_name", "role", "group", "text", "wnid", "attributes")
 ROLES = ("seen", "unseen")
 #: Official use of an image: training, or test among the seen or the unseen classes.
@@ -20,7 +20,8 @@ class Benchmark:
     """A data set as its authors lay it out, read but not yet split.
 
     images : image_id (unique), path (absolute), class_name (missing where the label is not known), and
-        ``official`` (train, test_seen or test_unseen) where the data comes with such a list.
+        ``official`` (train, test_seen or test_unseen) where the data comes with such a list, and ``source`` where
+        images of one class come from several places among which ingestion may choose.
     classes : class_name (unique, in the data's own order: the paper's validation rule depends on it), and what
         the format knows: role (seen or unseen), group (for stratified splits), text, wnid,
         attributes (a vector per class).
@@ -69,7 +70,7 @@ class Benchmark:
 class BenchmarkDataset(AbstractDataset[None, Benchmark]):
     """Base of the adapters: read-only, rooted in a folder, failing with the name of what is missing."""
 
-    def __init__(self, *, root: str, metadata: dict[str, Any] | None = None):
+    def __init__(self, *, root: str, metadata: dict[str, Any] | None = None) -> None:
         self.root = Path(root).expanduser()
         self.metadata = metadata
 
