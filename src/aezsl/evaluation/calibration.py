@@ -6,7 +6,8 @@ r"""Generalized zero-shot learning with calibrated stacking: one constant subtra
 object recognition in the wild. ECCV 2016.)
 
 A sample is ranked once among the seen and once among the unseen classes; these two rankings hold all that any constant
-can do with it. Its prediction is the best seen class for as long as
+can do with it. (Both from scores for all classes together, columns split: a method whose classes depend on one another
+scores a class differently in other company.) Its prediction is the best seen class for as long as
 
 .. math:: \gamma \le \max_{c \in S} f_c(x) - \max_{c \in U} f_c(x)
 
