@@ -1,5 +1,6 @@
 """What every run leaves in MLflow beside its parameters."""
 
+import logging
 import resource
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from typing import Any
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
+
+log = logging.getLogger(__name__)
 
 
 class RunRecorder:
@@ -33,16 +36,24 @@ class RunRecorder:
         """Log what the run produced."""
         import mlflow
 
+        outputs = sorted(pipeline.all_outputs())
+        _report(catalog, [name for name in outputs if _how(catalog, name) == "metrics"])
         if mlflow.active_run() is None:  # tracking is switched off
             return
         mlflow.set_tags({"git_commit": git_commit(Path(run_params["project_path"])), "python": sys.version.split()[0]})
         mlflow.log_metrics({"wall_seconds": time.monotonic() - self._start, "peak_memory_mb": peak_memory_mb()})
-        outputs = sorted(pipeline.all_outputs())
         several = len({_namespace(name) for name in outputs if _how(catalog, name) == "metrics"}) > 1
         for name in outputs:
             if how := _how(catalog, name):
                 prefix = f"{_namespace(name)}." if several else ""
                 _log(mlflow, how, catalog, name, prefix)
+
+
+def _report(catalog: DataCatalog, metrics: list[str]) -> None:
+    """The result as one line per method, the last thing a user reads of a run."""
+    for name in metrics:
+        values = ", ".join(f"{key} {value:.4f}" for key, value in catalog.load(name).items())
+        log.info("%s: %s", _namespace(name), values or "predictions without accuracy: the test images have no labels")
 
 
 def _how(catalog: DataCatalog, name: str) -> str | None:

@@ -86,7 +86,7 @@ def build_problem(
     if setting not in SETTINGS:
         raise ProblemError(f"unknown setting {setting!r}; expected one of: {', '.join(SETTINGS)}")
     seen, unseen = _class_names(classes)
-    S = _matrix(semantics, seen + unseen, "class", "semantics", "describe it, or drop the class")
+    S = _matrix(semantics, seen + unseen, "classes", "semantics", "describe it, or drop the class")
     zero = np.flatnonzero(~S.any(axis=1))
     if len(zero):
         names = (seen + unseen)[zero[0]]
@@ -100,8 +100,8 @@ def build_problem(
     y_test = None if test["class_name"].isna().any() else _labels(test, targets, "test", "target")
     _check_split(split, train, test, seen)
     what = "extract its features, or set feature_extraction.on_error to skip"
-    X_train = _matrix(features, train["image_id"].tolist(), "image", "features", what)
-    X_test = _matrix(features, test["image_id"].tolist(), "image", "features", what)
+    X_train = _matrix(features, train["image_id"].tolist(), "images", "features", what)
+    X_test = _matrix(features, test["image_id"].tolist(), "images", "features", what)
     X_train, X_test = apply_steps(normalise["features"], X_train, X_test)
     S_seen, S_unseen = apply_steps(normalise["semantics"], S[: len(seen)], S[len(seen) :])
     return Problem(setting, X_train, y_train, S_seen, seen, X_test, y_test, S_unseen, unseen, test["image_id"].tolist())
@@ -153,14 +153,14 @@ def _matrix(vectors: Vectors, wanted: list[str], kind: str, what: str, remedy: s
     missing = np.flatnonzero(rows < 0)
     if len(missing):
         raise ProblemError(
-            f"{len(missing)} of {len(wanted)} {kind}s have no vector in {what}, for example "
+            f"{len(missing)} of {len(wanted)} {kind} have no vector in {what}, for example "
             f"{wanted[missing[0]]!r}: {remedy}"
         )
     matrix = vectors.matrix[rows].astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(bad):
         raise ProblemError(
-            f"{len(bad)} {kind}s have NaN or infinite {what}, for example {wanted[bad[0]]!r}: compute them anew"
+            f"{len(bad)} {kind} have NaN or infinite {what}, for example {wanted[bad[0]]!r}: compute them anew"
         )
     return matrix
 

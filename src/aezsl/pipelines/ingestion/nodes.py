@@ -29,7 +29,8 @@ def select_data(benchmark: Benchmark, ingestion: dict[str, Any]) -> tuple[pd.Dat
     return images.reset_index(drop=True), classes.reset_index(drop=True), list(benchmark.attribute_names)
 
 
-def _keep(table: pd.DataFrame, column: str, wanted: Sequence[str]) -> pd.DataFrame:
+def _keep(table: pd.DataFrame, column: str, wanted: str | Sequence[str]) -> pd.DataFrame:
+    wanted = [wanted] if isinstance(wanted, str) else wanted
     if column not in table:
         raise ValueError(f"this data has no {column}s to choose from; leave ingestion.{column}s empty")
     if unknown := sorted(set(wanted) - set(table[column])):
