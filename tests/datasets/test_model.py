@@ -20,8 +20,8 @@ def test_a_saved_model_predicts_the_same(dataset):
     dataset.save(model)
     loaded = dataset.load()
     assert loaded.get_params() == model.get_params()
-    np.testing.assert_array_equal(
-        loaded.decision_function(data.X_new, data.S_new), model.decision_function(data.X_new, data.S_new)
+    np.testing.assert_allclose(
+        loaded.decision_function(data.X_new, data.S_new), model.decision_function(data.X_new, data.S_new), rtol=1e-9
     )
     assert not list(dataset._filepath.parent.glob(".*"))
 

