@@ -69,7 +69,7 @@ class Benchmark:
 class BenchmarkDataset(AbstractDataset[None, Benchmark]):
     """Base of the adapters: read-only, rooted in a folder, failing with the name of what is missing."""
 
-    def __init__(self, *, root: str, metadata: dict[str, Any] | None = None):
+    def __init__(self, *, root: str, metadata: dict[str, Any] | None = None) -> None:
         self.root = Path(root).expanduser()
         self.metadata = metadata
 
