@@ -157,6 +157,11 @@ def image_table(folder: Path, files: Sequence[str], class_names: Sequence[str | 
     return pd.DataFrame({"image_id": files, "path": [prefix + file for file in files], "class_name": class_names})
 
 
+def vectors(matrix: NDArray[Any]) -> "pd.Series[Any]":
+    """The rows of a matrix as a column of float32 vectors."""
+    return pd.Series(list(np.asarray(matrix, dtype=np.float32)), dtype=object)
+
+
 def warn_of_missing(images: pd.DataFrame) -> None:
     """Say how many listed images are not on disk: features may come from a file, so this is no error yet."""
     missing = [path for path in images["path"] if not os.path.exists(path)]

@@ -18,6 +18,7 @@ from aezsl.datasets._files import (
     read_numbered,
     reading,
     roles_from_unseen,
+    vectors,
     warn_of_missing,
     zero_based,
 )
@@ -30,15 +31,12 @@ LINES_AT_ONCE = 500_000
 class CUBDataset(BenchmarkDataset):
     """``CUB_200_2011``: images, classes and 312 attributes per class, as fractions between 0 and 1.
 
-    Parameters
-    ----------
     root : the folder that holds classes.txt.
     unseen_list : file with the names of the unseen classes as in classes.txt, one a line. Without it no roles.
     attributes : ``images`` averages the binary attributes of a class's images, as the paper does; ``shipped`` takes
         the percentages that come with the data (weighted by the certainty of the annotators), divided by 100.
     official_split : also read train_test_split.txt, which halves every class: its test images of seen classes are
         then test_seen. The paper trains on all images of the seen classes, so the default leaves it alone.
-
     """
 
     def __init__(
@@ -70,8 +68,8 @@ class CUBDataset(BenchmarkDataset):
         if self.official_split:
             images["official"] = self._official(images, classes)
         averaged = self.attributes == "images"
-        vectors = self._averaged(labels, len(names)) if averaged else self._shipped(len(names))
-        classes["attributes"] = list(vectors)
+        matrix = self._averaged(labels, len(names)) if averaged else self._shipped(len(names))
+        classes["attributes"] = vectors(matrix)
         warn_of_missing(images)
         return Benchmark(images, classes, self._attribute_names())
 
