@@ -60,7 +60,8 @@ def cut(path, fraction):
     """Keep a part of the file's lines, always losing the last one, and half a line of what follows."""
     lines = path.read_bytes().splitlines(keepends=True)
     kept = int(fraction * (len(lines) - 1))
-    path.write_bytes(b"".join(lines[:kept]) + lines[kept][: len(lines[kept]) // 2].rstrip())
+    following = lines[kept].rstrip()
+    path.write_bytes(b"".join(lines[:kept]) + following[: len(following) // 2])
 
 
 def drop_line(path, fraction):

@@ -112,6 +112,7 @@ def test_without_image_attributes_the_percentages_are_offered(tree):
         ("image_class_labels.txt", "1 0\n2 1\n3 2\n4 2\n", ["0-based", "1..3"]),
         ("image_class_labels.txt", "1 1\n2 1\n3 2\n4 2\n", ["1 classes", "no image"]),
         ("image_class_labels.txt", "1 1\n2 x\n3 2\n4 3\n", ["whole number", "image_class_labels.txt"]),
+        ("image_class_labels.txt", "1 2\n2 1\n3 3\n4 3\n", ["image 1 is '001.A/0.jpg'", "'002.B'"]),
         ("images.txt", "\x00\x01\n", ["images.txt", "expected '<number> <value>'"]),
         ("unseen.txt", "001.a\n", ["unknown classes", "did you mean '001.A'"]),
         ("unseen.txt", "001.A\n001.A\n", ["more than once"]),

@@ -66,14 +66,14 @@ def test_reads_what_was_written(table, file, data):
 
 
 @quick
-@given(tables(), st.sampled_from(["v.vec", "v.txt.gz", "v.bin", "v.npz", "v.parquet"]), st.floats(0, 0.8))
+@given(tables(), st.sampled_from(["v.vec", "v.txt.gz", "v.bin", "v.npz", "v.parquet"]), st.floats(0, 0.5))
 def test_a_truncated_file_is_refused(table, file, fraction):
     names, matrix = table
     with folder() as root:
         path = root / file
         WRITERS[file](path, names, matrix)
         whole = path.read_bytes()
-        path.write_bytes(whole[: int(fraction * (len(whole) - 2 * matrix.shape[1]))])
+        path.write_bytes(whole[: int(fraction * len(whole))])  # more than the end of the last number of a text
         with refused(path):
             read_vectors(path)
 

@@ -60,6 +60,7 @@ class CUBDataset(BenchmarkDataset):
         names = read_numbered(self.require("classes.txt", "the class names"), "the class names")
         files = read_numbered(self.require("images.txt", "the image list"), "the image list")
         labels = self._labels(len(files), len(names))
+        self._check_folders(files, [names[label] for label in labels])
         images = image_table(self.root / "images", files, [names[label] for label in labels])
         classes = pd.DataFrame({"class_name": names, "text": [readable(name) for name in names]})
         if self.unseen_list is not None:
@@ -80,6 +81,15 @@ class CUBDataset(BenchmarkDataset):
         if empty := n_classes - len(np.unique(labels)):
             raise DatasetError(f"{path}: {empty} classes of classes.txt have no image; {FETCH_AGAIN}")
         return labels
+
+    def _check_folders(self, files: list[str], class_names: list[str]) -> None:
+        """Folders carry the class names too, so labels that slipped by a line cannot pass."""
+        for number, (file, name) in enumerate(zip(files, class_names, strict=True), start=1):
+            if file.rpartition("/")[0] != name:
+                raise DatasetError(
+                    f"{self.root}: image {number} is {file!r} in images.txt but of class {name!r} by "
+                    f"image_class_labels.txt and classes.txt; {FETCH_AGAIN}"
+                )
 
     @staticmethod
     def _numbers(path: Path, n_images: int) -> NDArray[np.int64]:
