@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from aezsl.datasets.vectors import read_vectors
+
 Array = NDArray[np.float32]
 Sources = Sequence[Mapping[str, Any]]
 
@@ -86,14 +88,14 @@ def text_vectors(classes: pd.DataFrame, encoder: str = "minilm") -> Array:
 
 
 def word_vectors(classes: pd.DataFrame, path: str) -> Array:
-    """Mean of the word vectors of all words of a class text, from a file in word2vec's or GloVe's text format.
+    """Mean of the word vectors of all words of a class text, from any file that ``read_vectors`` reads.
 
     A phrase whose words are joined by underscores is looked up whole first, then word by word.
     """
     texts = _column(classes, "text", "word_vectors")
     words = [[w for w in re.split(r"[\s,;/]+", text.lower()) if w] for text in texts]
     wanted = {variant for row in words for word in row for variant in (word, *WORD.findall(word))}
-    table = read_word_vectors(path, wanted)
+    table = read_vectors(Path(path).expanduser(), wanted)
     rows = []
     for name, row in zip(classes["class_name"], words, strict=True):
         found = [table[v] for word in row for v in ([word] if word in table else WORD.findall(word)) if v in table]
@@ -101,28 +103,6 @@ def word_vectors(classes: pd.DataFrame, path: str) -> Array:
             raise ValueError(f"no word of class {name!r} ({' '.join(row)!r}) has a vector in {path}: drop the class")
         rows.append(np.mean(found, axis=0))
     return np.vstack(rows).astype(np.float32)
-
-
-def read_word_vectors(path: str, wanted: set[str]) -> dict[str, Array]:
-    """Only the wanted words of a text vector file, read line by line."""
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise FileNotFoundError(f"no vector file at {file}: expected word2vec's or GloVe's text format")
-    table: dict[str, Array] = {}
-    width = None
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            word, _, rest = line.rstrip().partition(" ")
-            if number == 1 and rest.isdigit():
-                continue  # word2vec's header: how many words, how many dimensions
-            if (lower := word.lower()) not in wanted or lower in table:
-                continue
-            vector = np.array(rest.split(), dtype=np.float32)
-            width = width or len(vector)
-            if len(vector) != width:
-                raise ValueError(f"{file}, line {number}: expected {width} numbers, got {len(vector)}")
-            table[lower] = vector
-    return table
 
 
 def bag_of_words(classes: pd.DataFrame, max_features: int | None = None) -> Array:

@@ -41,5 +41,5 @@ def test_what_does_not_fit_is_refused(tmp_path):
         with pytest.raises((ValueError, FileNotFoundError), match=message):
             imported(tmp_path / name)
     (tmp_path / "features.txt").write_text("")
-    with pytest.raises(ValueError, match=r"expected \.npz or \.parquet"):
+    with pytest.raises(ValueError, match=r"expected \.npz, \.parquet or \.mat"):
         imported(tmp_path / "features.txt")

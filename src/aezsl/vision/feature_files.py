@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from aezsl.datasets.xlsa17 import read_features
 from aezsl.vectors import VectorChunk
 
 Array = NDArray[np.float32]
@@ -79,4 +80,6 @@ def read_feature_file(file: Path) -> tuple[NDArray[Any] | None, Array]:
         table = pq.read_table(file, columns=["image_id", "vector"])
         column = table["vector"].combine_chunks()
         return table["image_id"].to_numpy(), np.vstack(column.to_numpy(zero_copy_only=False))
-    raise ValueError(f"cannot read features from {file}: expected .npz or .parquet")
+    if file.suffix == ".mat":
+        return read_features(file)
+    raise ValueError(f"cannot read features from {file}: expected .npz, .parquet or .mat")
