@@ -12,7 +12,13 @@ __all__ = ["METHODS", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_me
 
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
+    "aezsl": "aezsl.methods.aezsl:AEZSL",
+    "aezsl_lr": "aezsl.methods.aezsl_lr:AEZSLLR",
+    "aezsl_lr_balanced": "aezsl.methods.aezsl_lr_balanced:AEZSLLRBalanced",
+    "aezsl_lr_one_step": "aezsl.methods.aezsl_lr_one_step:AEZSLLROneStep",
+    "aezsl_sim": "aezsl.methods.aezsl_sim:AEZSLSim",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
+    "eszsl_lr": "aezsl.methods.eszsl_lr:ESZSLLR",
 }
 
 
