@@ -79,7 +79,7 @@ def cross_validate(
             for p, model in enumerate(method.fit_path(*training, points)):
                 scores[p, f] = per_class_accuracy(y_val, model.predict(X_val, S_val))
                 bar.update()
-    table = pd.DataFrame(points)
+    table = _points_table(points)
     for f in range(len(folds)):
         table[f"score_{f}"] = scores[:, f]
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
@@ -88,6 +88,15 @@ def cross_validate(
 def best_point(table: pd.DataFrame, parameters: Sequence[str]) -> dict[str, Any]:
     """The parameters with the highest mean score; the earlier row of the grid on ties."""
     best = int(table["mean"].to_numpy().argmax())
-    # Column by column: a row of mixed numbers would turn integers into floats.
+    # Column by column: a whole row has one type, and would turn integer parameters into floats.
     values = {name: table[name].iloc[best] for name in parameters}
-    return {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+
+
+def _points_table(points: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """One row per point; a column with None keeps it, where pandas would make it NaN."""
+    columns = {}
+    for name in points[0]:
+        values = [point[name] for point in points]
+        columns[name] = pd.Series(values, dtype=object) if any(value is None for value in values) else pd.Series(values)
+    return pd.DataFrame(columns, index=range(len(points)))

@@ -197,6 +197,22 @@ def test_the_table_of_a_long_path_gives_what_separate_fits_give(shape):
     assert model._decompositions.table is not None
 
 
+def test_targets_unlike_every_seen_class_get_what_the_others_have():
+    data = make_synthetic(a=10)
+    S, alien = np.hstack([data.S, np.zeros((30, 1))]), np.eye(11)[10:]
+    model = AEZSL(0.1, 0.1, 0.0).fit(data.X, data.y, S)
+    assert not model.classifiers(alien).any()  # nothing to transfer from
+    points = [{"lambda3": value} for value in np.geomspace(0.1, 10, 30)]
+    for model in AEZSL().fit_path(data.X, data.y, S, points):
+        assert not model.classifiers(alien).any()
+    known = np.hstack([data.S_new, np.zeros((8, 1))])
+    W = stacked(model, np.vstack([known, alien]))
+    # An alien has no data term: its equation leaves lambda1, lambda2 and the ties to the others.
+    gradient, scale = aezsl_gradient(W, data.X, data.y, S, np.vstack([known, alien]), 1.0, 1.0, 10.0)
+    assert np.linalg.norm(gradient) < 1e-8 * scale
+    assert W[-1].any()
+
+
 def test_the_table_follows_the_targets():
     data = make_synthetic()
     points = [{"lambda3": value} for value in np.geomspace(0.1, 10, 30)]

@@ -35,6 +35,8 @@ def per_class_accuracy(true: Labels, predicted: Labels) -> float:
 
 def hit_at_k(true: Labels, ranking: Ranking, k: int) -> float:
     """Share of samples whose true class is among the k best."""
+    if k > ranking.classes.shape[1]:
+        raise ValueError(f"hit@{k} needs the {k} best classes, this ranking holds {ranking.classes.shape[1]}")
     return float(np.mean((ranking.classes[:, :k] == true[:, None]).any(axis=1)))
 
 
@@ -53,7 +55,8 @@ def confusions(true: Labels, predicted: Labels, names: list[str], most: int) -> 
     """The ``most`` frequent confusions: true class, predicted class, how many, and which share of the class."""
     n_classes = len(names)
     wrong = true != predicted
-    pairs, counts = np.unique(true[wrong] * n_classes + predicted[wrong], return_counts=True)
+    keys = true[wrong].astype(np.int64) * n_classes + predicted[wrong]  # narrow labels would overflow
+    pairs, counts = np.unique(keys, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:most]
     rows, columns = np.divmod(pairs[order], n_classes)
     sizes = np.bincount(true, minlength=n_classes)

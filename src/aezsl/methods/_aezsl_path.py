@@ -44,7 +44,8 @@ class _Interval:
         self.K = np.empty((p, r, C))  # V'(T_c + sigma)^-1 a_c
         for j, sigma in enumerate(sigmas):
             f, F_vectors = eigh((V * (t / (C * (t + sigma)))) @ V.T, check_finite=False, overwrite_a=True)
-            self.theta[j] = sigma * f.clip(min=0) / (1 - f)
+            f = f.clip(0, 1 - np.finfo(f.dtype).eps)  # where it is one, theta is so large that it drops out
+            self.theta[j] = sigma * f / (1 - f)
             solved = V / (t + sigma)
             self.H[:, j] = seen.M @ (F_vectors.T @ (solved @ table.weighted)).T
             solved *= table.a
@@ -74,7 +75,7 @@ class PathTable:
         VS = (targets.V.T @ targets.S.T).reshape(C, r, -1)
         self.weighted = (VS * targets.weights[:, None, :]).reshape(C * r, -1)
         #: Beyond this shift the solution is smooth in 1 / sigma down to zero, and one interval holds it all.
-        self.far = 3 * float(targets.t.max())
+        self.far = 3 * float(targets.t.max()) or 1.0
         self.intervals: dict[int | None, _Interval] = {}
 
     @staticmethod

@@ -1,7 +1,8 @@
 """ESZSL: one bilinear visual-semantic mapping in closed form."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,8 +41,6 @@ class ESZSL(LinearZeroShotClassifier):
         "B. Romera-Paredes and P. H. S. Torr. An embarrassingly simple approach to zero-shot learning. ICML 2015."
     )
 
-    W_: Array
-
     def __init__(self, gamma: float = 1.0, lam: float = 1.0) -> None:
         self.gamma = gamma
         self.lam = lam
@@ -55,7 +54,20 @@ class ESZSL(LinearZeroShotClassifier):
     def _fit(self, U: Array, l: Array, V: Array, t: Array, N: Array) -> None:
         if not (self.gamma > 0 and self.lam > 0):
             raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
-        self.W_ = U @ (N / np.outer(l + self.gamma, t + self.lam)) @ V.T
+        self._factors = U, N / np.outer(l + self.gamma, t + self.lam), V
+
+    @cached_property
+    def W_(self) -> Array:
+        """The mapping (d, a), built when somebody asks: a grid needs only classifiers, which cost less."""
+        U, B, V = self._factors
+        return U @ B @ V.T
+
+    def get_state(self) -> dict[str, Any]:
+        """The mapping alone; its factors are larger and only serve speed."""
+        return {"W_": self.W_, **super().get_state()}
 
     def _classifiers(self, S_target: Array) -> Array:
-        return self.W_ @ S_target.T
+        if "_factors" not in vars(self):  # restored from a saved state
+            return self.W_ @ S_target.T
+        U, B, V = self._factors
+        return U @ (B @ (V.T @ S_target.T))

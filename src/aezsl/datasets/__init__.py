@@ -1,0 +1,1 @@
+"""Custom Kedro datasets: one file per on-disk format."""

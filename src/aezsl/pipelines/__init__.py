@@ -1,0 +1,1 @@
+"""Kedro pipelines. Nodes are thin: they call the library and hand tables around."""

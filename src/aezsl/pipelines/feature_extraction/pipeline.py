@@ -1,0 +1,20 @@
+"""images -> features."""
+
+from kedro.pipeline import Pipeline, node
+
+from aezsl.pipelines.feature_extraction.nodes import extract
+
+
+def create_pipeline() -> Pipeline:
+    """Extract what is missing; a second run computes nothing."""
+    return Pipeline(
+        [
+            node(
+                extract,
+                ["images", "feature_cache", "params:feature_extraction"],
+                ["features", "unreadable_images"],
+                name="extract_features",
+            )
+        ],
+        tags="feature_extraction",
+    )

@@ -1,0 +1,20 @@
+"""classes -> semantics."""
+
+from kedro.pipeline import Pipeline, node
+
+from aezsl.pipelines.semantic_embedding.nodes import embed
+
+
+def create_pipeline() -> Pipeline:
+    """Embed what describes the classes."""
+    return Pipeline(
+        [
+            node(
+                embed,
+                ["described_classes", "semantics_cache", "params:semantic_embedding"],
+                "semantics",
+                name="embed_classes",
+            )
+        ],
+        tags="semantic_embedding",
+    )

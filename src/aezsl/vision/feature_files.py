@@ -1,0 +1,86 @@
+"""Features that somebody else has computed, taken from a file as if a backbone had made them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from aezsl.datasets.xlsa17 import read_features
+from aezsl.vectors import VectorChunk
+
+Array = NDArray[np.float32]
+
+#: Names under which an .npz file may keep the matrix and the ids.
+MATRIX_KEYS = ("X", "features", "vectors")
+ID_KEYS = ("image_id", "files", "ids")
+SHARD_ROWS = 50_000
+
+
+def import_features(
+    images: pd.DataFrame, path: str, known: Callable[[str], Mapping[str, str]]
+) -> Iterator[VectorChunk]:
+    """The vectors of ``images`` from a feature file, in shards; nothing but a header if they are there already.
+
+    The file is ``.npz`` (X with image_id, or X alone with one row per image in the order of the images table),
+    ``.parquet`` (image_id, vector), or ``.mat`` (xlsa17's res101.mat).
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise FileNotFoundError(f"no feature file at {file}: set feature_extraction.path, or another backbone")
+    status = file.stat()
+    digest = f"{status.st_size}-{status.st_mtime_ns}"
+    config: dict[str, Any] = {"backbone": "file", "weights": file.name, "digest": digest}
+    fingerprint = f"file-{digest}"
+    yield VectorChunk.empty(fingerprint, config)
+    present = known(fingerprint)
+    wanted = images["image_id"][~images["image_id"].isin(set(present))]
+    if wanted.empty:
+        return
+    ids, matrix = read_feature_file(file)
+    rows = _rows(ids, matrix, images, wanted, file)
+    for start in range(0, len(wanted), SHARD_ROWS):
+        part = slice(start, start + SHARD_ROWS)
+        names = wanted.iloc[part].tolist()
+        yield VectorChunk(fingerprint, config, names, [digest] * len(names), matrix[rows[part]].astype(np.float32))
+
+
+def _rows(
+    ids: NDArray[Any] | None, matrix: Array, images: pd.DataFrame, wanted: pd.Series, file: Path
+) -> NDArray[np.int64]:
+    """Row of the matrix for every wanted image."""
+    if ids is None:
+        if len(matrix) != len(images):
+            raise ValueError(
+                f"{file} has {len(matrix)} rows and no image_id, so it must hold one row for each of the "
+                f"{len(images)} images in their own order; add an image_id array, or use the whole data set"
+            )
+        return images["image_id"].isin(set(wanted)).to_numpy().nonzero()[0]
+    rows = pd.Index(ids).get_indexer(pd.Index(wanted))
+    if (rows < 0).any():
+        missing = wanted.iloc[int((rows < 0).argmax())]
+        raise ValueError(f"{int((rows < 0).sum())} images have no row in {file}, for example {missing!r}")
+    found: NDArray[np.int64] = rows.astype(np.int64)
+    return found
+
+
+def read_feature_file(file: Path) -> tuple[NDArray[Any] | None, Array]:
+    """Ids (or None where the file has none) and the matrix (n, d)."""
+    if file.suffix == ".npz":
+        with np.load(file, allow_pickle=False) as arrays:
+            key = next((key for key in MATRIX_KEYS if key in arrays), None)
+            if key is None:
+                raise ValueError(f"{file} must hold one of {MATRIX_KEYS}, got {arrays.files}")
+            id_key = next((key for key in ID_KEYS if key in arrays), None)
+            return (arrays[id_key] if id_key else None), arrays[key]
+    if file.suffix == ".parquet":
+        table = pq.read_table(file, columns=["image_id", "vector"])
+        column = table["vector"].combine_chunks()
+        return table["image_id"].to_numpy(), np.vstack(column.to_numpy(zero_copy_only=False))
+    if file.suffix == ".mat":
+        ids, matrix = read_features(file)
+        return np.array(ids), matrix
+    raise ValueError(f"cannot read features from {file}: expected .npz, .parquet or .mat")

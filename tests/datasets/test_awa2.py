@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aezsl.datasets.awa2 import AWA2Dataset
+from tests.datasets.helpers import cut, folder, quick, refused, touch, words, write
+
+FILES = ("classes.txt", "predicates.txt", "predicate-matrix-continuous.txt", "trainclasses.txt", "testclasses.txt")
+
+
+def write_tree(root, names, n_unseen, matrix, images_each=2):
+    write(root / "classes.txt", "".join(f"{i:8d}\t{name}\n" for i, name in enumerate(names, start=1)))
+    write(root / "predicates.txt", "".join(f"{i:8d}\tis{i}\n" for i in range(1, matrix.shape[1] + 1)))
+    np.savetxt(root / "predicate-matrix-continuous.txt", matrix, fmt="%8.2f")
+    write(root / "testclasses.txt", "\n".join(names[:n_unseen]) + "\n")
+    write(root / "trainclasses.txt", "\n".join(names[n_unseen:]) + "\n")
+    for name in names:
+        for i in range(images_each):
+            touch(root, f"JPEGImages/{name}/{name}_{10001 + i}.jpg")
+
+
+@st.composite
+def trees(draw):
+    names = draw(st.lists(words, min_size=3, max_size=5, unique_by=str.lower))
+    shape = (len(names), draw(st.integers(2, 4)))
+    matrix = np.random.default_rng(draw(st.integers(0, 2**32 - 1))).uniform(-1, 100, shape).round(2)
+    return names, draw(st.integers(1, len(names) - 2)), matrix
+
+
+@quick
+@given(trees())
+def test_reads_what_was_written(tree):
+    names, n_unseen, matrix = tree
+    with folder() as root:
+        write_tree(root, names, n_unseen, matrix)
+        touch(root, f"JPEGImages/{names[0]}/Thumbs.db")
+        data = AWA2Dataset(root=str(root)).load()
+        write(root / "other.txt", names[-1])
+        other = AWA2Dataset(root=str(root), unseen_list="other.txt").load()
+    assert list(data.classes["class_name"]) == names
+    assert list(data.classes["role"]) == ["unseen"] * n_unseen + ["seen"] * (len(names) - n_unseen)
+    assert list(other.classes["role"]) == ["seen"] * (len(names) - 1) + ["unseen"]
+    np.testing.assert_allclose(np.stack(data.classes["attributes"]), matrix, atol=1e-4)
+    assert list(data.images["class_name"]) == [name for name in names for _ in range(2)]
+    assert len(data.attribute_names) == matrix.shape[1]
+
+
+@quick
+@given(trees(), st.sampled_from(FILES), st.floats(0, 1))
+def test_a_truncated_file_is_refused(tree, file, fraction):
+    with folder() as root:
+        write_tree(root, *tree)
+        cut(root / file, fraction)
+        with refused(root, ".txt"):
+            AWA2Dataset(root=str(root)).load()
+
+
+@pytest.fixture
+def tree(tmp_path):
+    write_tree(tmp_path, ["antelope", "grizzly+bear", "killer+whale"], 1, np.ones((3, 2)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("file", [*FILES, "JPEGImages"])
+def test_a_missing_file_is_named(tree, file):
+    (tree / file).rename(tree / "renamed")
+    with refused(tree / file, "README.md"):
+        AWA2Dataset(root=str(tree)).load()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "parts"),
+    [
+        ("testclasses.txt", "antelope\ngrizzly+bear\n", ["trainclasses.txt", "both name grizzly+bear"]),
+        ("testclasses.txt", "antilope\n", ["neither", "antelope"]),
+        ("trainclasses.txt", "grizzly+bear\nkiller+wale\n", ["did you mean 'killer+whale'"]),
+        ("classes.txt", "1 antelope\n2 antelope\n3 killer+whale\n", ["antelope", "more than once"]),
+        ("predicate-matrix-continuous.txt", "1 2\n3 4\n", ["expected shape (3, 2)", "(2, 2)"]),
+        ("predicate-matrix-continuous.txt", "1 2\n3 four\n", ["cannot be read"]),
+    ],
+)
+def test_wrong_contents_are_refused(tree, file, text, parts):
+    write(tree / file, text)
+    with refused(*parts):
+        AWA2Dataset(root=str(tree)).load()
+
+
+def test_missing_images_are_refused(tree):
+    for image in (tree / "JPEGImages/antelope").iterdir():
+        image.unlink()
+    with refused("JPEGImages/antelope", "no image"):
+        AWA2Dataset(root=str(tree)).load()
+    (tree / "JPEGImages/antelope").rmdir()
+    with refused("no folder for antelope"):
+        AWA2Dataset(root=str(tree)).load()
+
+
+def test_text_is_readable(tree):
+    assert list(AWA2Dataset(root=str(tree)).load().classes["text"]) == ["antelope", "grizzly bear", "killer whale"]

@@ -1,0 +1,149 @@
+import csv
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aezsl.datasets.folder import TEXT_COLUMNS, FolderDataset
+from tests.datasets.helpers import folder, quick, refused, touch, words, write
+
+SUFFIXES = ("jpg", "JPG", "jpeg", "png", "webp", "bmp")
+#: What people write: commas, quotes, semicolons, line breaks.
+prose = st.text(st.sampled_from("abc ,;\"\n'é."), min_size=1, max_size=20).map(lambda text: f"A {text}b.")
+
+
+def load(root):
+    return FolderDataset(root=str(root)).load()
+
+
+@st.composite
+def tables(draw):
+    names = draw(st.lists(words, min_size=2, max_size=5, unique_by=str.lower))
+    n_seen = draw(st.integers(1, len(names) - 1))
+    columns = {"class_name": names, "role": ["seen"] * n_seen + ["unseen"] * (len(names) - n_seen)}
+    with_text = draw(st.booleans())
+    if with_text:
+        column = draw(st.sampled_from(TEXT_COLUMNS))
+        columns[column] = draw(st.lists(prose, min_size=len(names), max_size=len(names)))
+    attributes = draw(st.lists(words.filter(lambda w: w not in columns), max_size=3, unique=True))
+    if not with_text:
+        attributes = attributes or ["big"]
+    numbers = st.floats(-1e3, 1e3, width=32)
+    for attribute in attributes:
+        columns[attribute] = draw(st.lists(numbers, min_size=len(names), max_size=len(names)))
+    counts = [draw(st.integers(1 if i < n_seen else 0, 3)) for i in range(len(names))]
+    return columns, counts, attributes, draw(st.integers(0, 2))
+
+
+def write_tree(root, columns, counts, unlabelled=0, separator=",", encoding="utf-8"):
+    with (root / "classes.csv").open("w", newline="", encoding=encoding) as file:
+        writer = csv.writer(file, delimiter=separator)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    for name, count in zip(columns["class_name"], counts, strict=True):
+        for i in range(count):
+            touch(root, f"images/{name}/{i}.{SUFFIXES[i]}")
+    for i in range(unlabelled):
+        touch(root, f"images/_unlabelled/{i}.png")
+
+
+@quick
+@given(tables(), st.sampled_from([(",", "utf-8"), (";", "utf-8-sig"), ("\t", "utf-8")]))
+def test_reads_what_was_written(table, style):
+    columns, counts, attributes, unlabelled = table
+    with folder() as root:
+        write_tree(root, columns, counts, unlabelled, *style)
+        data = load(root)
+        assert all((root / image).exists() for image in data.images["image_id"])
+    names = columns["class_name"]
+    assert list(data.classes["class_name"]) == names
+    assert list(data.classes["role"]) == columns["role"]
+    labels = [name for name, count in zip(names, counts, strict=True) for _ in range(count)]
+    assert list(data.images["class_name"].dropna()) == labels
+    assert data.images["class_name"].isna().sum() == unlabelled
+    text = columns.get("description", columns.get("text"))
+    assert ("text" in data.classes) == (text is not None)
+    if text is not None:
+        assert list(data.classes["text"]) == text
+    assert data.attribute_names == tuple(attributes)
+    if attributes:
+        expected = np.array([columns[a] for a in attributes], dtype=np.float32).T
+        np.testing.assert_allclose(np.stack(data.classes["attributes"]), expected, rtol=1e-6)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    columns = {"class_name": ["cat", "dog"], "role": ["seen", "unseen"], "description": ["Purrs, sleeps.", "Barks."]}
+    write_tree(tmp_path, columns, [1, 0])
+    return tmp_path
+
+
+HEADER = "class_name,role,description\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["cannot be read"]),
+        ("\x00\x00", ["classes.csv"]),
+        (HEADER, ["one line per class"]),
+        ("name,role,description\ncat,seen,x\n", ["no column class_name", "name, role"]),
+        (HEADER + "cat,seen,x\ncat,unseen,y\n", ["cat", "more than once"]),
+        (HEADER + "cat,seen,x\n,unseen,y\n", ["line 3", "empty"]),
+        (HEADER + "cat,seen,x\ndog,new,y\n", ["'dog'", "seen or unseen", "'new'"]),
+        (HEADER + "cat,seen,x\ndog,seen,y\n", ["all classes are seen"]),
+        (HEADER + "cat,seen,x\ndog,unseen,\n", ["no description of dog"]),
+        (HEADER + "cat,seen,purrs, sleeps\ndog,unseen,barks, runs\n", ["quote commas"]),
+        (HEADER + "cat,seen,purrs\ndog,unseen,barks, runs\n", ["cannot be read"]),
+        (HEADER + "dog,seen,x\ncat,unseen,y\n", ["no image of the seen classes dog"]),
+        (HEADER + "cats,seen,x\ndog,unseen,y\n", ["unknown classes: cat", "did you mean 'cats'"]),
+        ("class_name,role\ncat,seen\ndog,unseen\n", ["describes nothing"]),
+        ("class_name,role,text,description\ncat,seen,a,b\ndog,unseen,a,b\n", ["keep one"]),
+        ("class_name,role,big\ncat,seen,1\ndog,unseen,yes\n", ["'big'", "'dog'", "'yes'", "description"]),
+        ("class_name,role,big\ncat,seen,1\ndog,unseen,\n", ["'big'", "must be a number"]),
+        ("class_name,role,big\ncat,seen,inf\ndog,unseen,1\n", ["'big'", "must be a number"]),
+    ],
+)
+def test_wrong_tables_are_refused(tree, text, parts):
+    write(tree / "classes.csv", text)
+    with refused("classes.csv" if "no image" not in parts[0] else "images", *parts):
+        load(tree)
+
+
+def test_missing_images_are_refused(tree):
+    touch(tree, "images/cat/more/1.jpg")
+    with refused("images/cat", "more", "move the images up"):
+        load(tree)
+    (tree / "images").rename(tree / "pictures")
+    with refused(tree / "images", "one folder of images per class"):
+        load(tree)
+    (tree / "images").mkdir()
+    with refused("has no images"):
+        load(tree)
+    (tree / "classes.csv").unlink()
+    with refused(tree / "classes.csv"):
+        load(tree)
+
+
+def test_other_files_are_passed_over(tree):
+    for file in ("images/cat/Thumbs.db", "images/cat/.hidden.jpg", "images/.cache/x.jpg", "images/readme.txt"):
+        touch(tree, file)
+    assert list(load(tree).images["image_id"]) == ["images/cat/0.jpg"]
+
+
+def test_names_are_compared_by_letter_not_by_byte(tmp_path):
+    """A folder copied from a Mac spells é as e plus accent."""
+    columns = {"class_name": ["bébé", "dog"], "role": ["seen", "unseen"], "big": [0, 1]}
+    write_tree(tmp_path, columns, [0, 0])
+    touch(tmp_path, f"images/{unicodedata.normalize('NFD', 'bébé')}/1.jpg")
+    data = load(tmp_path)
+    assert list(data.images["class_name"]) == ["bébé"]
+
+
+def test_images_beside_the_classes_have_no_class(tree):
+    touch(tree, "unlabelled/1.png")
+    data = load(tree)
+    assert list(data.images["image_id"]) == ["images/cat/0.jpg", "unlabelled/1.png"]
+    assert data.images["class_name"].isna().tolist() == [False, True]

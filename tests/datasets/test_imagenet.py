@@ -1,0 +1,158 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aezsl.datasets.imagenet import ImageNetDataset
+from tests.datasets.helpers import folder, quick, reference, refused, touch, write
+
+
+def load(root, **arguments):
+    return ImageNetDataset(root=str(root), **arguments).load()
+
+
+def wnid(number):
+    return f"n{number:08d}"
+
+
+@st.composite
+def trees(draw):
+    """Images per class for some classes, and how many of the classes are seen."""
+    numbers = draw(st.lists(st.integers(0, 10**8 - 1), min_size=3, max_size=6, unique=True))
+    images = {wnid(number): draw(st.integers(1, 3)) for number in numbers}
+    return images, draw(st.integers(1, len(images) - 2))
+
+
+@quick
+@given(trees(), st.booleans())
+def test_reads_what_was_written(tree, by_list):
+    images, n_seen = tree
+    names = list(images)
+    seen, unseen, outside = names[:n_seen], [*names[n_seen:-1], wnid(10**8 - 1)], names[-1]
+    files = [f"{name}/{name}_{i}.JPEG" for name in sorted(names) for i in range(images[name])]
+    with folder() as root:
+        for file in files:
+            touch(root, file)
+        arguments = {"image_list": str(write(root / "files.txt", "\n".join(files) + "\n"))} if by_list else {}
+        write(root / "seen.txt", "\n".join(seen))
+        write(root / "unseen.txt", "\n".join(dict.fromkeys(n for n in unseen if n not in seen and n != outside)))
+        write(root / "words.txt", "".join(f"{n}\tword {n}, another\n" for n in {*names, *unseen}))
+        data = load(root, seen_list="seen.txt", unseen_list="unseen.txt", words="words.txt", **arguments)
+        everything = load(root, **arguments)
+        rest = load(root, unseen_list=str(write(root / "one.txt", outside)), **arguments)
+        assert all(os.path.exists(path) for path in data.images["path"])
+    assert list(everything.images["image_id"]) == files
+    assert list(everything.images["class_name"]) == [file[:9] for file in files]
+    assert "role" not in everything.classes
+    listed = [n for n in dict.fromkeys([*seen, *unseen]) if n != outside]
+    assert list(data.classes["class_name"]) == listed
+    assert list(data.classes["role"]) == ["seen" if n in seen else "unseen" for n in listed]
+    assert list(data.classes["text"]) == [f"word {n}, another" for n in listed]
+    assert list(data.images["image_id"]) == [file for file in files if file[:9] != outside]
+    assert dict(zip(rest.classes["class_name"], rest.classes["role"], strict=True)) == {
+        n: "unseen" if n == outside else "seen" for n in names
+    }
+
+
+def test_folders_stand_for_official_parts(tmp_path):
+    for file in ("train/n00000001/a.JPEG", "val/n00000001/a.JPEG", "other/n00000002/b.jpg", "extra/n00000001/c.JPEG"):
+        touch(tmp_path, file)
+    folders = {"train": "train", "val": "test_seen", "other": "test_unseen", "extra": None}
+    data = load(tmp_path, folders=folders)
+    assert list(data.images["image_id"]) == sorted(
+        data.images["image_id"], key=lambda i: list(folders).index(i.split("/")[0])
+    )
+    assert list(data.images["official"].astype(object))[:3] == ["train", "test_seen", "test_unseen"]
+    assert data.images["official"].isna().sum() == 1
+    with refused("'test'", "train, test_seen, test_unseen"):
+        load(tmp_path, folders={"val": "test"})
+    with refused(tmp_path / "nowhere"):
+        load(tmp_path, folders={"nowhere": "train"})
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for number in (1, 2, 3):
+        touch(tmp_path, f"{wnid(number)}/{wnid(number)}_1.JPEG")
+    write(tmp_path / "seen.txt", f"{wnid(1)}\n{wnid(2)}\n")
+    write(tmp_path / "unseen.txt", f"{wnid(3)}\n{wnid(4)}\n")
+    write(tmp_path / "words.txt", "".join(f"{wnid(i)}\tword\n" for i in range(1, 5)))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "parts"),
+    [
+        ("seen.txt", f"{wnid(1)}\n{wnid(3)}\n", ["both name", wnid(3)]),
+        ("seen.txt", f"{wnid(1)}\n{wnid(7)}\n", ["no image of the seen classes", wnid(7)]),
+        ("seen.txt", f"{wnid(1)}\n{wnid(1)}\n", ["seen.txt", "more than once"]),
+        ("unseen.txt", "tench\n", ["unseen.txt", "wnid like n01440764", "tench"]),
+        ("unseen.txt", "", ["unseen.txt", "empty"]),
+        ("words.txt", f"{wnid(1)}\tword\n", ["words.txt", "no words for", "(3 in all)"]),
+        ("words.txt", f"{wnid(1)} word\n", ["words.txt", "line 1", "<TAB>"]),
+        ("files.txt", "n00000001.JPEG\n", ["files.txt", "expected paths like"]),
+        ("files.txt", "", ["files.txt", "cannot be read"]),
+        ("files.txt", f"{wnid(9)}/x.JPEG\n", ["no image of the wanted classes"]),
+    ],
+)
+def test_wrong_contents_are_refused(tree, file, text, parts):
+    write(tree / file, text)
+    arguments = {"image_list": "files.txt"} if file == "files.txt" else {}
+    with refused(*parts):
+        load(tree, seen_list="seen.txt", unseen_list="unseen.txt", words="words.txt", **arguments)
+
+
+def test_a_tree_without_wnids_is_refused(tmp_path):
+    touch(tmp_path, "tench/1.JPEG")
+    with refused(tmp_path, "n01440764"):
+        load(tmp_path)
+    with refused(tmp_path / "nowhere"):
+        load(tmp_path / "nowhere")
+
+
+def test_an_image_listed_twice_is_refused(tree):
+    write(tree / "files.txt", f"{wnid(1)}/1.JPEG\n{wnid(1)}/1.JPEG\n")
+    with refused("more than once"):
+        load(tree, image_list="files.txt")
+
+
+MEASURE = """
+import resource, sys
+from aezsl.datasets.imagenet import ImageNetDataset
+data = ImageNetDataset(root=sys.argv[1], image_list="files.txt").load()
+print(len(data.images), len(data.classes), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def test_a_million_images_fit_in_two_gigabytes(tmp_path):
+    with (tmp_path / "files.txt").open("w") as lines:
+        for c in range(1000):
+            lines.writelines(f"n{c:08d}/n{c:08d}_{i}.JPEG\n" for i in range(1300))
+    answer = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(tmp_path)], check=True, capture_output=True, text=True, timeout=120
+    )
+    images, classes, megabytes = map(int, answer.stdout.split())
+    assert (images, classes) == (1_300_000, 1000)
+    assert megabytes < 2048
+
+
+@pytest.mark.parametrize(("name", "count"), [("2hop", 1549), ("3hop", 7860), ("all", 20_842)])
+def test_the_reference_lists(tmp_path, name, count):
+    """The real lists and words, with the images that the stored features are of."""
+    stored = np.load(reference("imagenet", "features", "efficientnet_lite0.npz"))["wnid"]
+    write(tmp_path / "files.txt", "\n".join(f"{w}/{w}_{i}.JPEG" for i, w in enumerate(stored)))
+    lists = reference("imagenet")
+    data = load(
+        tmp_path,
+        seen_list=str(lists / "seen_1k.txt"),
+        unseen_list=str(lists / f"unseen_{name}.txt"),
+        words=str(lists / "words_21k.tsv"),
+        image_list="files.txt",
+    )
+    assert data.classes["role"].value_counts().to_dict() == {"seen": 1000, "unseen": count}
+    if name == "all":
+        assert len(data.images) == len(stored)

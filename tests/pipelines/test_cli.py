@@ -1,0 +1,92 @@
+"""The whole road on a reduced emoji set, by the commands users type."""
+
+import json
+
+import pandas as pd
+import pytest
+
+#: Two vendors, one category: 80-odd classes, 160-odd images, seconds instead of minutes.
+SMALL = """
+ingestion: {groups: [Activities], sources: [Appl, Twtr]}
+selection: {n_folds: 2}
+"""
+
+
+def run(project, pipeline, *options):
+    return project.kedro("run", "--env=small", f"--pipeline={pipeline}", *options)
+
+
+@pytest.fixture(scope="module")
+def project(make_project):
+    project = make_project()
+    environment = project.folder / "conf" / "small"
+    environment.mkdir()
+    (environment / "parameters.yml").write_text(SMALL)
+    run(project, "eszsl")
+    return project
+
+
+def reporting(project, method, name):
+    return project.folder / "data" / "08_reporting" / "emoji" / method / name
+
+
+def test_metrics_tables_and_picture_are_written(project):
+    metrics = json.loads(reporting(project, "eszsl", "metrics.json").read_text())
+    assert set(metrics) == {"accuracy", "per_class_accuracy", "hit_at_1", "hit_at_2", "hit_at_5", "hit_at_10"}
+    assert metrics["accuracy"] > 3 / 17  # three times chance, with hardly anything to learn from
+    predictions = pd.read_parquet(project.folder / "data/07_model_output/emoji/eszsl/predictions.parquet")
+    assert list(predictions.columns[:4]) == ["image_id", "true", "predicted", "score"]
+    assert (predictions["true"] == predictions["predicted"]).mean() == metrics["accuracy"]
+    assert predictions["top_5"].map(len).eq(5).all()
+    assert reporting(project, "eszsl", "gallery.png").stat().st_size > 10_000
+    selection = pd.read_csv(project.folder / "data/06_models/emoji/eszsl/selection.csv")
+    assert len(selection) == 49
+    chosen = json.loads((project.folder / "data/06_models/emoji/eszsl/chosen.json").read_text())
+    assert chosen == selection.iloc[0][["gamma", "lam"]].to_dict()
+
+
+def test_unseen_classes_are_never_trained_on(project):
+    primary = project.folder / "data" / "03_primary" / "emoji"
+    classes = pd.read_parquet(primary / "classes.parquet").set_index("class_name")["role"]
+    split = pd.read_parquet(primary / "split.parquet")
+    roles = split["class_name"].map(classes)
+    assert set(split.loc[roles == "unseen", "zsl"]) == {"test"}
+    assert set(split.loc[roles == "seen", "zsl"]) == {"train"}
+    assert set(split.loc[roles == "unseen", "gzsl"]) == {"test"}
+
+
+def test_mlflow_has_parameters_metrics_artifacts_and_origin(project):
+    record = project.runs()[-1]
+    assert record.info.status == "FINISHED"
+    assert record.data.params["feature_extraction.backbone"] == "efficientnet_lite0"
+    assert record.data.params["split.seed"] == "0"
+    assert "chosen.gamma" in record.data.params
+    assert {"accuracy", "per_class_accuracy", "hit_at_5", "wall_seconds", "peak_memory_mb"} <= set(record.data.metrics)
+    assert {"git_commit", "problem_fingerprint", "features_fingerprint"} <= set(record.data.tags)
+    artifacts = {file.name for file in project.folder.glob("mlruns/*/*/artifacts/eszsl/*")}
+    assert {"gallery.png", "selection.csv", "per_class.csv", "confusions.csv", "predictions.parquet"} <= artifacts
+
+
+@pytest.mark.parametrize("runner", ["ThreadRunner", "ParallelRunner"])
+def test_other_runners_compute_no_feature_twice_and_log_one_run(project, runner):
+    shards = sorted((project.folder / "data/04_feature/emoji/features").glob("*/*.parquet"))
+    times = [shard.stat().st_mtime_ns for shard in shards]
+    before = len(project.runs())
+    accuracy = json.loads(reporting(project, "eszsl", "metrics.json").read_text())["accuracy"]
+    run(project, "eszsl", f"--runner={runner}")
+    assert sorted((project.folder / "data/04_feature/emoji/features").glob("*/*.parquet")) == shards
+    assert [shard.stat().st_mtime_ns for shard in shards] == times
+    runs = project.runs()
+    assert len(runs) == before + 1
+    assert runs[0].data.metrics["accuracy"] == accuracy
+    assert runs[0].data.params["feature_extraction.backbone"] == "efficientnet_lite0"
+
+
+def test_another_seed_is_a_parameter_and_another_problem(project):
+    first = project.runs()[-1]
+    project.kedro("run", "--env=small", "--pipelines=eszsl", "--params=split.seed=1")
+    second = project.runs()[0]
+    assert second.data.params["split.seed"] == "1"
+    assert second.data.params["split.unseen_fraction"] == "0.2"  # a sibling survives
+    assert second.data.tags["problem_fingerprint"] != first.data.tags["problem_fingerprint"]
+    assert second.data.tags["features_fingerprint"] == first.data.tags["features_fingerprint"]

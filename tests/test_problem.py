@@ -1,0 +1,168 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from aezsl.problem import ProblemError, apply_steps, build_problem
+from aezsl.vectors import Vectors
+
+NORMALISE = {"features": ["l2"], "semantics": ["l2"]}
+
+
+@pytest.fixture
+def tables():
+    """Three seen and two unseen classes, four images each, in shuffled store order."""
+    rng = np.random.default_rng(0)
+    names = ["ant", "bee", "cat", "dog", "eel"]
+    roles = ["seen", "seen", "unseen", "seen", "unseen"]
+    ids = [f"{name}/{i}" for name in names for i in range(4)]
+    owner = [name for name in names for _ in range(4)]
+    role = dict(zip(names, roles, strict=True))
+    order = rng.permutation(len(ids))
+    features = Vectors(np.array(ids)[order], rng.normal(size=(20, 6)).astype(np.float32), "f")
+    semantics = Vectors(np.array(names[::-1]), rng.normal(size=(5, 3)).astype(np.float32), "s")
+    classes = pd.DataFrame({"class_name": names, "role": roles})
+    split = pd.DataFrame(
+        {
+            "image_id": ids,
+            "class_name": owner,
+            "zsl": ["test" if role[name] == "unseen" else "train" for name in owner],
+            "gzsl": ["test" if role[name] == "unseen" or i % 4 == 0 else "train" for i, name in enumerate(owner)],
+        }
+    )
+    return {"features": features, "semantics": semantics, "classes": classes, "split": split}
+
+
+def test_names_become_indices_and_vectors_follow_them(tables):
+    problem = build_problem(**tables, normalise={"features": [], "semantics": []})
+    assert problem.seen_names == ["ant", "bee", "dog"]
+    assert problem.unseen_names == problem.target_names == ["cat", "eel"]
+    assert problem.y_train.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert problem.y_test.tolist() == [0] * 4 + [1] * 4
+    for row, image in enumerate(problem.test_ids):
+        at = tables["features"].ids.tolist().index(image)
+        np.testing.assert_array_equal(problem.X_test[row], tables["features"].matrix[at])
+    at = tables["semantics"].ids.tolist().index("dog")
+    np.testing.assert_array_equal(problem.S_seen[2], tables["semantics"].matrix[at])
+
+
+def test_generalized_targets_are_seen_then_unseen(tables):
+    problem = build_problem(**tables, normalise=NORMALISE, setting="gzsl")
+    assert problem.target_names == ["ant", "bee", "dog", "cat", "eel"]
+    assert len(problem.S_target) == 5
+    assert len(problem.X_train) == 9
+    by_name = [problem.target_names[label] for label in problem.y_test]
+    assert by_name == [image.split("/")[0] for image in problem.test_ids]
+
+
+def test_statistics_come_from_training_data_alone(tables):
+    normalise = {"features": ["centre"], "semantics": ["centre"]}
+    problem = build_problem(**tables, normalise=normalise)
+    np.testing.assert_allclose(problem.X_train.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(problem.S_seen.mean(axis=0), 0, atol=1e-12)
+    assert np.abs(problem.X_test.mean(axis=0)).max() > 0.01
+
+
+def test_steps_do_what_their_names_say():
+    fit, other = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
+    np.testing.assert_array_equal(apply_steps(["sqrt"], fit, other)[0], [[2, -3], [1, 1]])
+    np.testing.assert_allclose(np.linalg.norm(apply_steps(["l2"], fit, other)[0], axis=1), 1)
+    np.testing.assert_allclose(apply_steps(["standardise"], fit, other)[0].std(axis=0), 1)
+    with pytest.raises(ProblemError, match="unknown normalisation step 'whiten'"):
+        apply_steps(["whiten"], fit, other)
+
+
+def test_fingerprint_changes_with_the_data(tables):
+    before = build_problem(**tables, normalise=NORMALISE).summary()["problem_fingerprint"]
+    tables["features"].matrix[0, 0] += 1
+    assert build_problem(**tables, normalise=NORMALISE).summary()["problem_fingerprint"] != before
+
+
+def test_unlabelled_test_images_make_a_problem_without_test_labels(tables):
+    split = tables["split"]
+    split.loc[split["zsl"] == "test", "class_name"] = None
+    assert build_problem(**tables, normalise=NORMALISE).y_test is None
+
+
+def test_images_skipped_on_purpose_are_left_out(tables):
+    problem = build_problem(**tables, normalise=NORMALISE, unreadable=["cat/1", "ant/0"])
+    assert "cat/1" not in problem.test_ids
+    assert len(problem.X_train) == 11
+
+
+def _without_vector(t):
+    keep = t["semantics"].ids != "bee"
+    t["semantics"] = Vectors(t["semantics"].ids[keep], t["semantics"].matrix[keep])
+
+
+def _overlap(t):
+    extra = pd.DataFrame({"class_name": ["ant"], "role": ["unseen"]})
+    t["classes"] = pd.concat([t["classes"], extra], ignore_index=True)
+
+
+def _nan_feature(t):
+    t["features"].matrix[t["features"].ids.tolist().index("dog/2"), 1] = np.nan
+
+
+def _infinite_semantics(t):
+    t["semantics"].matrix[0] = np.inf
+
+
+def _zero_semantics(t):
+    t["semantics"].matrix[t["semantics"].ids.tolist().index("cat")] = 0
+
+
+def _duplicate_id(t):
+    t["split"] = pd.concat([t["split"], t["split"].iloc[:1]], ignore_index=True)
+
+
+def _one_seen_class(t):
+    t["classes"] = t["classes"][t["classes"]["class_name"].isin(["ant", "cat"])]
+
+
+def _missing_feature(t):
+    keep = t["features"].ids != "eel/3"
+    t["features"] = Vectors(t["features"].ids[keep], t["features"].matrix[keep])
+
+
+def _stranger(t):
+    t["split"].loc[0, "class_name"] = "yak"
+
+
+def _empty_seen_class(t):
+    t["split"] = t["split"][t["split"]["class_name"] != "bee"]
+
+
+def _no_test(t):
+    t["split"] = t["split"][t["split"]["zsl"] == "train"]
+
+
+def _repeated_class(t):
+    t["classes"] = pd.concat([t["classes"], t["classes"].iloc[:1]], ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_without_vector, "1 of 5 classes have no vector in semantics, for example 'bee'"),
+        (_overlap, "both seen and unseen, for example 'ant'"),
+        (_repeated_class, "class 'ant' is listed more than once"),
+        (_nan_feature, "NaN or infinite features, for example 'dog/2'"),
+        (_infinite_semantics, "NaN or infinite semantics, for example 'eel'"),
+        (_zero_semantics, "all-zero semantic vector, for example 'cat'"),
+        (_duplicate_id, "image ids occur more than once, for example 'ant/0'"),
+        (_one_seen_class, "at least two seen classes and one unseen class, got 1 and 1"),
+        (_missing_feature, "1 of 8 images have no vector in features, for example 'eel/3'"),
+        (_stranger, "belong to no seen class, for example one of 'yak'"),
+        (_empty_seen_class, "no training image, for example 'bee'"),
+        (_no_test, "12 training and 0 test images"),
+    ],
+)
+def test_bad_data_is_refused_by_name(tables, spoil, message):
+    spoil(tables)
+    with pytest.raises(ProblemError, match=message):
+        build_problem(**tables, normalise=NORMALISE)
+
+
+def test_unknown_setting_is_refused(tables):
+    with pytest.raises(ProblemError, match="unknown setting 'open'"):
+        build_problem(**tables, normalise=NORMALISE, setting="open")

@@ -1,0 +1,173 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.methods import make_method
+from aezsl.methods._base import ZeroShotClassifier
+from aezsl.selection import best_point, class_folds, class_split, cross_validate, grid_points
+from tests.synthetic import make_synthetic
+
+
+class TestClassFolds:
+    @pytest.mark.parametrize(
+        ("n_seen", "n_unseen", "size"),
+        [(150, 50, 38), (707, 10, 10), (85, 28, 21), (1000, 20842, 954)],  # 37.5, 9.86, 21.06, 954.2
+    )
+    def test_validation_classes_relate_to_seen_as_unseen_to_all(self, n_seen, n_unseen, size):
+        for rule in ("first", "random"):
+            assert {len(fold) for fold in class_folds(n_seen, n_unseen, rule)} == {size}
+
+    @given(st.integers(4, 60), st.integers(1, 200), st.sampled_from(["first", "random"]), st.integers(1, 8))
+    def test_both_parts_always_keep_two_classes(self, n_seen, n_unseen, rule, n_folds):
+        for fold in class_folds(n_seen, n_unseen, rule, n_folds):
+            assert 2 <= len(fold) <= n_seen - 2
+            assert len(np.unique(fold)) == len(fold)
+            assert fold.min() >= 0
+            assert fold.max() < n_seen
+
+    def test_first_takes_the_data_order_in_one_fold(self):
+        (fold,) = class_folds(12, 4, "first", n_folds=5)
+        np.testing.assert_array_equal(fold, [0, 1, 2])
+
+    def test_random_folds_are_disjoint_while_classes_last(self):
+        folds = class_folds(12, 4, "random", n_folds=5)  # four folds of three use up all twelve classes
+        assert len(folds) == 5
+        np.testing.assert_array_equal(np.sort(np.concatenate(folds[:4])), np.arange(12))
+
+    def test_the_seed_decides(self):
+        first, again, other = (np.stack(class_folds(40, 10, seed=seed)) for seed in (3, 3, 4))
+        np.testing.assert_array_equal(first, again)
+        assert (first != other).any()
+
+    def test_bad_requests_are_refused(self):
+        with pytest.raises(ValueError, match="at least 4 seen classes, got 3"):
+            class_folds(3, 10)
+        with pytest.raises(ValueError, match="'last'; expected 'first' or 'random'"):
+            class_folds(10, 10, "last")
+
+
+class TestClassSplit:
+    def test_labels_are_numbered_anew_in_order(self):
+        X = np.arange(6.0)[:, None]
+        y = np.array([3, 0, 1, 2, 3, 1])
+        S = np.array([[10.0], [11.0], [12.0], [13.0]])
+        (X_t, y_t, S_t), (X_v, y_v, S_v) = class_split(X, y, S, np.array([2, 1]))  # the order given does not count
+        np.testing.assert_array_equal(X_t[:, 0], [0, 1, 4])
+        np.testing.assert_array_equal(y_t, [1, 0, 1])
+        np.testing.assert_array_equal(S_t[:, 0], [10, 13])
+        np.testing.assert_array_equal(X_v[:, 0], [2, 3, 5])
+        np.testing.assert_array_equal(y_v, [0, 1, 0])
+        np.testing.assert_array_equal(S_v[:, 0], [11, 12])
+
+    @given(st.data())
+    def test_every_sample_keeps_its_semantics_and_no_class_is_on_both_sides(self, data):
+        n_classes = data.draw(st.integers(2, 8))
+        y = np.array(data.draw(st.lists(st.integers(0, n_classes - 1), min_size=1, max_size=30)))
+        held_out = np.array(sorted(data.draw(st.sets(st.integers(0, n_classes - 1), min_size=1))))
+        X, S = y[:, None] + 0.5, np.arange(n_classes)[:, None] + 0.5  # X repeats its class's semantics
+        training, validation = class_split(X, y, S, held_out)
+        for X_part, y_part, S_part in (training, validation):
+            np.testing.assert_array_equal(S_part[y_part], X_part)
+        assert len(training[0]) + len(validation[0]) == len(X)
+        assert not set(training[2][:, 0]) & set(validation[2][:, 0])
+        np.testing.assert_array_equal(validation[2], S[held_out])
+
+
+def test_grid_points_run_the_last_parameter_fastest():
+    assert grid_points({"a": [1, 2], "b": ["x", "y"]}) == [
+        {"a": 1, "b": "x"},
+        {"a": 1, "b": "y"},
+        {"a": 2, "b": "x"},
+        {"a": 2, "b": "y"},
+    ]
+    assert grid_points({}) == [{}]
+
+
+class Spy(ZeroShotClassifier):
+    """Remembers what it was trained on and what it was asked; predicts the first class."""
+
+    seen: list = []
+
+    def __init__(self, strength=1.0, depth=None, size=1):
+        self.strength = strength
+        self.depth = depth
+        self.size = size
+
+    def _fit(self, X, y, S):
+        self.S_ = S
+        Spy.seen.append((X, S))
+
+    def _decide(self, X, S_target):
+        Spy.seen[-1] += (X, S_target)
+        return np.zeros((len(X), len(S_target)))
+
+
+class TestCrossValidate:
+    grid = {"gamma": [0.01, 1.0, 100.0], "lam": [0.1, 10.0]}
+
+    def test_equals_separate_fits(self):
+        data = make_synthetic()
+        folds = class_folds(30, 8, n_folds=2)
+        table = cross_validate(make_method("eszsl"), *data[:3], folds, self.grid)
+        assert list(table.columns) == ["gamma", "lam", "score_0", "score_1", "mean", "std"]
+        assert table[["gamma", "lam"]].to_dict("records") == grid_points(self.grid)
+        for row in table.to_dict("records"):
+            scores = []
+            for fold in folds:
+                training, (X_val, y_val, S_val) = class_split(*data[:3], fold)
+                model = make_method("eszsl", gamma=row["gamma"], lam=row["lam"]).fit(*training)
+                scores.append(per_class_accuracy(y_val, model.predict(X_val, S_val)))
+            assert [row["score_0"], row["score_1"]] == scores
+            assert row["mean"] == pytest.approx(np.mean(scores))
+            assert row["std"] == pytest.approx(np.std(scores))
+        assert table["mean"].max() > table["mean"].min()
+
+    def test_leaves_the_method_unfitted_and_unchanged(self):
+        data = make_synthetic()
+        method = make_method("eszsl", gamma=7.0)
+        cross_validate(method, *data[:3], class_folds(30, 8), self.grid)
+        assert vars(method) == {"gamma": 7.0, "lam": 1.0}
+
+    def test_validation_classes_never_reach_training(self):
+        data = make_synthetic()
+        X = data.y[:, None] + np.zeros((1, 3))  # a feature that tells the class
+        S = np.arange(1.0, 31.0)[:, None]
+        folds = class_folds(30, 8, n_folds=4)
+        Spy.seen = []
+        cross_validate(Spy(), X, data.y, S, folds, {"strength": [1.0, 2.0]})
+        assert len(Spy.seen) == 8  # fold by fold, point by point
+        for i, (X_train, S_train, X_val, S_val) in enumerate(Spy.seen):
+            held_out = folds[i // 2]
+            assert set(X_val[:, 0]) == set(held_out)
+            assert set(X_train[:, 0]) == set(range(30)) - set(held_out)
+            np.testing.assert_array_equal(S_val[:, 0], held_out + 1)
+            assert not set(S_train[:, 0]) & set(S_val[:, 0])
+
+    def test_parameters_come_back_as_they_were_given(self):
+        data = make_synthetic()
+        grid = {"size": [3, 5], "depth": [None, 2], "strength": [0.5, "auto"]}
+        table = cross_validate(Spy(), *data[:3], class_folds(30, 8), grid)
+        best = best_point(table, list(grid))  # all tie: the first
+        assert best == {"size": 3, "depth": None, "strength": 0.5}
+        assert type(best["size"]) is int
+        assert [best_point(table[i:], list(grid)) for i in range(8)] == grid_points(grid)
+
+    def test_a_method_without_a_grid_is_one_point(self):
+        data = make_synthetic()
+        table = cross_validate(Spy(), *data[:3], class_folds(30, 8), {})
+        assert len(table) == 1
+        assert best_point(table, []) == {}
+
+
+class TestBestPoint:
+    def test_takes_the_highest_mean_and_the_earlier_row_on_ties(self):
+        table = pd.DataFrame({"k": [1, 2, 3, 4], "mean": [0.1, 0.5, 0.5, 0.2]})
+        assert best_point(table, ["k"]) == {"k": 2}
+
+    def test_integers_stay_integers_beside_float_scores(self):
+        best = best_point(pd.DataFrame({"k": [5], "lam": [0.1], "mean": [0.5]}), ["k", "lam"])
+        assert best == {"k": 5, "lam": 0.1}
+        assert [type(value) for value in best.values()] == [int, float]

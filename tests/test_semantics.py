@@ -1,0 +1,69 @@
+import numpy as np
+import pandas as pd
+import pytest
+from kedro.io import DatasetError
+
+from aezsl.semantics import embed_classes, semantics_fingerprint
+
+CLASSES = pd.DataFrame(
+    {
+        "class_name": ["cat", "polar_bear", "dog"],
+        "text": ["cat feline", "polar_bear", "dog"],
+        "attributes": [[1.0, 0.0], [0.0, 2.0], [3.0, 3.0]],
+    }
+)
+
+
+@pytest.fixture
+def vector_file(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("5 2\ncat 1 0\nfeline 3 0\npolar 0 2\nbear 0 4\ndog 5 5\n")
+    return str(path)
+
+
+def test_attributes_are_taken_as_they_are():
+    np.testing.assert_array_equal(embed_classes(CLASSES, [{"kind": "attributes"}]), [[1, 0], [0, 2], [3, 3]])
+
+
+def test_word_vectors_are_averaged_over_the_words_of_a_class(vector_file):
+    vectors = embed_classes(CLASSES, [{"kind": "word_vectors", "path": vector_file}])
+    np.testing.assert_array_equal(vectors, [[2, 0], [0, 3], [5, 5]])
+
+
+def test_sources_stand_side_by_side_at_unit_length(vector_file):
+    vectors = embed_classes(CLASSES, [{"kind": "attributes"}, {"kind": "word_vectors", "path": vector_file}])
+    assert vectors.shape == (3, 4)
+    np.testing.assert_allclose(np.linalg.norm(vectors[:, :2], axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(vectors[:, 2:], axis=1), 1, rtol=1e-6)
+
+
+def test_bag_of_words_counts_terms():
+    vectors = embed_classes(CLASSES, [{"kind": "bag_of_words"}])
+    assert vectors.shape == (3, 4)
+    assert (vectors > 0).sum(axis=1).tolist() == [2, 1, 1]
+
+
+def test_sentences_of_like_things_are_alike():
+    classes = pd.DataFrame({"class_name": list("abc"), "text": ["a small dog", "a puppy", "income tax law"]})
+    vectors = embed_classes(classes, [{"kind": "text", "encoder": "minilm"}])
+    assert vectors.shape == (3, 384)
+    assert vectors[0] @ vectors[1] > 0.5 > vectors[0] @ vectors[2]
+
+
+def test_fingerprint_follows_text_and_settings():
+    first = semantics_fingerprint(CLASSES, [{"kind": "text", "encoder": "minilm"}])
+    assert first != semantics_fingerprint(CLASSES, [{"kind": "text", "encoder": "other"}])
+    assert first != semantics_fingerprint(CLASSES.assign(text="same"), [{"kind": "text", "encoder": "minilm"}])
+
+
+def test_gaps_are_named(tmp_path, vector_file):
+    with pytest.raises(ValueError, match="1 classes have no text, for example 'cat'"):
+        embed_classes(CLASSES.assign(text=["", "b", "c"]), [{"kind": "bag_of_words"}])
+    with pytest.raises(ValueError, match="need the column 'attributes'"):
+        embed_classes(CLASSES.drop(columns="attributes"), [{"kind": "attributes"}])
+    with pytest.raises(ValueError, match="no word of class 'polar_bear'"):
+        embed_classes(CLASSES.assign(text=["cat", "ursus", "dog"]), [{"kind": "word_vectors", "path": vector_file}])
+    with pytest.raises(ValueError, match="unknown kind of semantics 'smell'"):
+        embed_classes(CLASSES, [{"kind": "smell"}])
+    with pytest.raises(DatasetError, match=r"none\.txt is missing"):
+        embed_classes(CLASSES, [{"kind": "word_vectors", "path": str(tmp_path / "none.txt")}])

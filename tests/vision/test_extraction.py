@@ -1,0 +1,98 @@
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from aezsl.datasets.vector_store import VectorCacheDataset, VectorStoreDataset
+from aezsl.pipelines.feature_extraction import nodes
+from aezsl.vision.backbones import Backbone
+from aezsl.vision.extraction import UnreadableImageError, extract_features, read_image
+
+
+class Counting:
+    """A backbone that is cheap to run and counts its images: the mean colour."""
+
+    def __init__(self, name="counting"):
+        self.seen = 0
+        self.backbone = Backbone({"backbone": name}, lambda: (self._preprocess, self._run))
+
+    def _preprocess(self, image):
+        return np.asarray(image.resize((4, 4)), dtype=np.float32).transpose(2, 0, 1)
+
+    def _run(self, batch):
+        self.seen += len(batch)
+        return batch.mean(axis=(2, 3))
+
+
+@pytest.fixture
+def images(tmp_path):
+    rows = []
+    for i in range(25):
+        path = tmp_path / f"{i}.png"
+        Image.new("RGB", (10, 10), (i * 10, 0, 255 - i * 10)).save(path)
+        rows.append((str(i), str(path), "class"))
+    return pd.DataFrame(rows, columns=["image_id", "path", "class_name"])
+
+
+@pytest.fixture
+def store(tmp_path):
+    return VectorStoreDataset(filepath=str(tmp_path / "store"))
+
+
+def run(images, store, counting, stop_after=None):
+    known = store.known(counting.backbone.fingerprint)
+    for number, (chunk, _) in enumerate(extract_features(images, known, counting.backbone, 4, 8)):
+        store.save(chunk)
+        if number == stop_after:
+            break
+
+
+def test_features_belong_to_their_images(images, store):
+    run(images, store, Counting())
+    vectors = store.load()
+    rows = vectors.rows(images["image_id"].tolist())
+    np.testing.assert_allclose(vectors.matrix[rows, 0], np.arange(25) * 10, atol=1e-3)
+
+
+def test_interrupted_work_resumes_and_a_second_run_computes_nothing(images, store):
+    first, second, third = Counting(), Counting(), Counting()
+    run(images, store, first, stop_after=1)  # one shard of 8 is saved
+    assert len(store.load().ids) == 8
+    run(images, store, second)
+    assert second.seen == 17
+    run(images, store, third)
+    assert third.seen == 0
+    assert len(store.load().ids) == 25
+
+
+def test_changed_images_and_changed_backbones_are_computed_anew(images, store):
+    run(images, store, Counting())
+    Image.new("RGB", (10, 10), (7, 7, 7)).save(images["path"][3])
+    os.utime(images["path"][3], ns=(1, 1))
+    again = Counting()
+    run(images, store, again)
+    assert again.seen == 1
+    other = Counting("other")
+    run(images, store, other)
+    assert other.seen == 25
+
+
+def test_unreadable_images_fail_by_name_or_are_skipped(images, tmp_path, monkeypatch):
+    (tmp_path / "3.png").write_bytes(b"this is no picture")
+    (tmp_path / "20.png").unlink()
+    monkeypatch.setattr(nodes, "make_backbone", lambda *_: Counting().backbone)
+    settings = {"backbone": "x", "weights": "", "layer": None, "batch_size": 4, "shard_size": 8, "on_error": "fail"}
+    cache = VectorCacheDataset(filepath=str(tmp_path / "store"))
+    with pytest.raises(UnreadableImageError, match=r"2 images cannot be read:(?s:.)*3\.png(?s:.)*20\.png"):
+        list(nodes.extract(images, cache, settings))
+    *_, (_, unreadable) = nodes.extract(images, cache, settings | {"on_error": "skip"})
+    assert set(unreadable) == {"3", "20"}
+
+
+def test_transparency_becomes_white(tmp_path):
+    Image.new("RGBA", (5, 5), (0, 0, 0, 0)).save(tmp_path / "clear.png")
+    assert np.asarray(read_image(tmp_path / "clear.png")).min() == 255
+    Image.new("LA", (5, 5), (10, 255)).save(tmp_path / "grey.png")
+    assert np.asarray(read_image(tmp_path / "grey.png")).max() == 10
