@@ -5,7 +5,7 @@ from sklearn.base import clone
 import aezsl.methods._refined as refined
 from aezsl.methods import make_method
 from aezsl.methods.refinement import LabelRefinement
-from aezsl.selection import best_point, class_folds, cross_validate
+from aezsl.selection import class_folds, cross_validate
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -89,13 +89,6 @@ def test_a_grid_fits_the_base_once_and_decomposes_every_pool_once(data, monkeypa
     table = cross_validate(model, *data[:3], folds, grid)
     assert len(table) == 8
     assert len(fits) == len(pools) == len(folds)
-    chosen = best_point(table, list(grid))
-    assert {name: type(value) for name, value in chosen.items()} == {
-        "n_components": int,
-        "gamma1": float,
-        "gamma3": float,
-    }
-    model.set_params(**chosen).fit(*data[:3]).predict(data.X_new, data.S_new)
 
 
 def test_a_path_over_the_base_s_parameters_refits_it(data):
