@@ -14,7 +14,7 @@ from tqdm import tqdm
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.methods._base import Array, Labels, check_rows, check_semantics
 from aezsl.methods._linalg import class_sums, row_space_eigh
-from aezsl.methods._neighbours import heat_kernel_graph
+from aezsl.methods._neighbours import Smoothness, heat_kernel_graph
 from aezsl.methods._refinement_step import Step, Weights
 
 
@@ -201,7 +201,7 @@ class LabelRefinement(BaseEstimator):
         """Algorithm 2 on the coordinates Z of the pool; F (n, C) are the scores of the first classifiers."""
         weights = Weights(self.gamma1, self.gamma2, self.gamma3, self.nu, self.eps)
         Z = np.ascontiguousarray(pool.Z[:, : self.n_components])
-        W = pool.graph(self.n_neighbors) if self.gamma3 > 0 else None
+        smoothness = Smoothness(pool.graph(self.n_neighbors), Z) if self.gamma3 > 0 else None
         (n, r), C = Z.shape, len(S_hat)
         labels, unconfident = F.argmax(axis=1), np.ones(n, dtype=bool)
         G, N = np.zeros((r, r)), np.zeros((r, C))  # Xl'Xl and Xl'Yl
@@ -215,10 +215,12 @@ class LabelRefinement(BaseEstimator):
                 labels[moved], unconfident[moved] = F[moved].argmax(axis=1), False
                 G += Z[moved].T @ Z[moved]
                 N += class_sums(Z[moved], labels[moved], C).T
+                if smoothness:
+                    smoothness.remove(moved)
             U = np.flatnonzero(unconfident)
             U = U[np.argsort(labels[U], kind="stable")]
-            W_u = None if W is None else W[U][:, U]
-            step = Step(G, N, n - len(U), Z[U], labels[U], S_hat, W_u, weights)
+            K = smoothness.value if smoothness else None  # Xu'HuXu
+            step = Step(G, N, n - len(U), Z[U], labels[U], S_hat, K, weights)
             B, F[U], objectives = step.minimise(F[U], self.inner_tol, self.inner_iter)
             if self.one_step:
                 labels = F.argmax(axis=1)
