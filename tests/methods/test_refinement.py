@@ -6,8 +6,9 @@ from scipy.linalg import solve
 
 from aezsl.methods import make_method
 from aezsl.methods._neighbours import Smoothness, heat_kernel_graph, laplacian
+from aezsl.methods._pool import Pool
 from aezsl.methods._refinement_step import Step, Weights
-from aezsl.methods.refinement import LabelRefinement, Pool, transition_matrix
+from aezsl.methods.refinement import LabelRefinement, transition_matrix
 from tests.oracles import refinement as oracle
 from tests.oracles.eszsl import one_hot
 from tests.synthetic import make_synthetic
