@@ -87,5 +87,6 @@ def cross_validate(
 
 def best_point(table: pd.DataFrame, parameters: Sequence[str]) -> dict[str, Any]:
     """The parameters with the highest mean score; the earlier row of the grid on ties."""
-    row = table.iloc[int(table["mean"].to_numpy().argmax())]
-    return {name: row[name].item() if hasattr(row[name], "item") else row[name] for name in parameters}
+    best = int(table["mean"].to_numpy().argmax())
+    values = {name: table[name].iloc[best] for name in parameters}  # by column: a row would turn integers to floats
+    return {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
