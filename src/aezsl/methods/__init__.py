@@ -14,6 +14,7 @@ __all__ = ["METHODS", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_me
 METHODS: dict[str, str] = {
     "dap": "aezsl.methods.dap:DAP",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
+    "iap": "aezsl.methods.iap:IAP",
 }
 
 
