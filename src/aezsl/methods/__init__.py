@@ -13,6 +13,7 @@ __all__ = ["METHODS", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_me
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
     "conse": "aezsl.methods.conse:ConSE",
+    "costa": "aezsl.methods.costa:COSTA",
     "dap": "aezsl.methods.dap:DAP",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
     "iap": "aezsl.methods.iap:IAP",
