@@ -17,6 +17,7 @@ METHODS: dict[str, str] = {
     "dap": "aezsl.methods.dap:DAP",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
     "iap": "aezsl.methods.iap:IAP",
+    "sse": "aezsl.methods.sse:SSE",
 }
 
 
