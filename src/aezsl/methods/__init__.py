@@ -16,6 +16,7 @@ METHODS: dict[str, str] = {
     "costa": "aezsl.methods.costa:COSTA",
     "dap": "aezsl.methods.dap:DAP",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
+    "exem": "aezsl.methods.exem:EXEM",
     "iap": "aezsl.methods.iap:IAP",
     "sse": "aezsl.methods.sse:SSE",
 }
