@@ -12,6 +12,7 @@ __all__ = ["METHODS", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_me
 
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
+    "amp": "aezsl.methods.amp:AMP",
     "conse": "aezsl.methods.conse:ConSE",
     "costa": "aezsl.methods.costa:COSTA",
     "dap": "aezsl.methods.dap:DAP",
