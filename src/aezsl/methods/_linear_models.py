@@ -33,7 +33,7 @@ class LinearModels:
         self,
         X: Array,
         intercept: bool = True,
-        tol: float = 3e-4,
+        tol: float = 1e-4,
         max_iter: int = 500,
         dtype: type[np.floating[Any]] = np.float32,
     ) -> None:

@@ -92,9 +92,12 @@ class SSE(ZeroShotClassifier):
     def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Array, Array, Array]:
         counts = np.bincount(y)[:, None]
         V = class_sums(X, y, len(S)) / counts
+        order = np.argsort(y, kind="stable")
+        X, starts = X[order].astype(np.float32), np.searchsorted(y[order], np.arange(len(S)))
         M = np.empty((len(S), len(S), X.shape[1]), dtype=np.float32)  # mean of min(x, v_k) over class y
-        for k, v in enumerate(V):
-            M[:, k] = class_sums(np.minimum(X, v), y, len(S)) / counts
+        cut = np.empty_like(X)
+        for k, v in enumerate(V.astype(np.float32)):
+            M[:, k] = np.add.reduceat(np.minimum(X, v, out=cut), starts, axis=0) / counts
         return S, V, M
 
     def _fit(self, S: Array, V: Array, M: Array) -> None:
