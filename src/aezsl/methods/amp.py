@@ -62,6 +62,7 @@ class AMP(ZeroShotClassifier):
 
     S_: Array
     W_: Array
+    scale_: float
 
     def __init__(self, lam: float = 1.0, k: int = 10, bandwidth: float = 0.8, image_bandwidth: float = 0.4) -> None:
         self.lam = lam
@@ -81,6 +82,8 @@ class AMP(ZeroShotClassifier):
             )
         self.S_ = S
         self.W_ = U @ (UXYS / (l + self.lam)[:, None])
+        nearest = np.sort(cdist(S, S, "sqeuclidean"), axis=1)[:, 1 : self.k + 1]
+        self.scale_ = float(nearest.mean()) or 1.0  # all classes alike: any width will do
 
     def absorption(self, S_target: Array) -> Array:
         """Probabilities B (Cs, C) that a walk from each seen class ends in each target; rows sum to one."""
@@ -92,24 +95,18 @@ class AMP(ZeroShotClassifier):
     def _step(self, to_seen: Array, to_target: Array, bandwidth: float) -> tuple[Array, Array]:
         """Transition probabilities to the k nearest seen and the k nearest target classes, by squared distances."""
         nearest = np.minimum(to_seen.min(axis=1), to_target.min(axis=1))[:, None]
+        width = bandwidth**2 * self.scale_
+        q = np.where(self._neighbours(to_seen), np.exp((nearest - to_seen) / width), 0)
         # The floor keeps every walk absorbed where all targets are so far away that their weights vanish.
-        omega = [
-            np.exp((nearest - D) / (bandwidth**2 * self._scale())) * self._neighbours(D) for D in (to_seen, to_target)
-        ]
-        omega[1] = np.maximum(omega[1], 1e-9 * self._neighbours(to_target))
-        total = omega[0].sum(axis=1, keepdims=True) + omega[1].sum(axis=1, keepdims=True)
-        return omega[0] / total, omega[1] / total
+        r = np.where(self._neighbours(to_target), np.maximum(np.exp((nearest - to_target) / width), 1e-9), 0)
+        total = q.sum(axis=1, keepdims=True) + r.sum(axis=1, keepdims=True)
+        return q / total, r / total
 
     def _neighbours(self, D: Array) -> NDArray[np.bool_]:
         near = np.ones(D.shape, dtype=bool)
         if self.k < D.shape[1]:
             np.put_along_axis(near, np.argpartition(D, self.k - 1, axis=1)[:, self.k :], False, axis=1)
         return near
-
-    def _scale(self) -> float:
-        """Mean squared distance between a seen class and its k nearest seen classes."""
-        D = np.sort(cdist(self.S_, self.S_, "sqeuclidean"), axis=1)[:, 1:]
-        return float(D[:, : self.k].mean()) or 1.0
 
     def _decide(self, X: Array, S_target: Array) -> Array:
         f = X @ self.W_
