@@ -11,6 +11,7 @@ from tests.synthetic import make_synthetic
 class TestAMP(MethodContract):
     method = "amp"
     params = {"lam": 0.1, "k": 5}
+    floor = 0.9
 
 
 @pytest.mark.parametrize("k", [1, 5, 1000])

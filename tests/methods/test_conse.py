@@ -9,6 +9,7 @@ from tests.synthetic import make_synthetic
 class TestConSE(MethodContract):
     method = "conse"
     params = {"C": 1.0, "T": 5}
+    floor = 0.6
 
 
 def test_one_hot_probabilities_return_that_class():

@@ -9,6 +9,7 @@ from tests.synthetic import make_synthetic
 class TestCOSTA(MethodContract):
     method = "costa"
     params = {"C": 0.1, "n_related": 5}
+    floor = 0.8
 
 
 @pytest.mark.parametrize("metric", ["dice", "normalised", "sqrt", "binary"])

@@ -10,7 +10,7 @@ from tests.synthetic import make_synthetic
 class TestDAP(MethodContract):
     method = "dap"
     params = {"C": 1.0}
-    floor = 0.35  # binary attributes: 10 bits describe 38 classes
+    floor = 0.8
 
 
 def binary_problem(noise=0.0, seed=0):

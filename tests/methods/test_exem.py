@@ -10,6 +10,7 @@ from tests.synthetic import make_synthetic
 class TestEXEM(MethodContract):
     method = "exem"
     params = {"C": 10.0, "nu": 0.5, "gamma": 1.0}
+    floor = 0.9
 
 
 def class_means(Z, y):

@@ -10,7 +10,7 @@ from tests.synthetic import make_synthetic
 class TestIAP(MethodContract):
     method = "iap"
     params = {"C": 1.0}
-    floor = 0.35
+    floor = 0.6
 
 
 def test_scores_are_the_logarithm_of_the_products_in_the_paper():

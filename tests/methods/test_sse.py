@@ -13,6 +13,7 @@ from tests.synthetic import make_synthetic
 class TestSSE(MethodContract):
     method = "sse"
     params = {"gamma": 0.1, "lam": 1.0}
+    floor = 0.8
 
 
 @given(arrays(float, (3, 5), elements=st.floats(-10, 10)))
