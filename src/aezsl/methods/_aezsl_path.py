@@ -29,29 +29,43 @@ from aezsl.methods._aezsl_solver import MB, Array, Lambdas, Seen, Targets
 
 #: Chebyshev nodes per decade of shifts: the error falls about sixfold per node, to 1e-12 here.
 NODES = 16
+#: Targets are summed over in chunks whose work arrays have at most this many entries (32 MB).
+CHUNK_ENTRIES = 4_000_000
 
 
 class _Interval:
-    """The solution's factors at the nodes of one interval of shifts, for all rows."""
+    """The solution's factors at the p nodes of one interval of shifts, for all rows."""
 
-    def __init__(self, table: "PathTable", sigmas: Array) -> None:
-        seen, targets = table.seen, table.targets
+    def __init__(self, seen: Seen, targets: Targets, sigmas: Array) -> None:
         C, r = targets.shape
-        V, t = targets.V, targets.t
-        q, p = len(seen.l), len(sigmas)
+        p, n_seen = len(sigmas), len(targets.S)
+        F, H, K, J = np.zeros((p, r, r)), np.zeros((p, r, n_seen)), np.empty((p, r, C)), np.empty((p, C, n_seen))
+        step = max(1, CHUNK_ENTRIES // (r * max(r, n_seen)))
+        for start in range(0, C, step):
+            chosen = slice(start, min(start + step, C))
+            columns = slice(chosen.start * r, chosen.stop * r)
+            V, t = targets.V[:, columns], targets.t[columns]
+            # V_c' S' diag(s_c^2) of the chosen targets on top of each other, and V_c' a_c
+            VS = (V.T @ targets.S.T).reshape(-1, r, n_seen) * targets.weights[chosen, None, :]
+            a = np.einsum("rcj,cr->cj", V.reshape(r, -1, r), targets.A[chosen])
+            for j, sigma in enumerate(sigmas):
+                solved = V / (t + sigma)
+                H[j] += solved @ VS.reshape(-1, n_seen)
+                K[j, :, chosen] = np.einsum("rcj,cj->rc", solved.reshape(r, -1, r), a)
+                J[j, chosen] = np.matmul((a / (t + sigma).reshape(a.shape))[:, None], VS)[:, 0]
+                solved *= t / C
+                F[j] += solved @ V.T
         self.sigma, self.theta = sigmas, np.empty((p, r))
-        self.H, self.J = np.empty((q, p, r)), np.empty((q, p, C))  # V'H(sigma) m and a_c'(T_c + sigma)^-1 S' s_c^2 m
         self.K = np.empty((p, r, C))  # V'(T_c + sigma)^-1 a_c
+        self.H = np.empty((len(seen.l), p, r))  # V'H(sigma) m
+        self.J = np.empty((len(seen.l), p, C))  # a_c'(T_c + sigma)^-1 S' diag(s_c^2) m
         for j, sigma in enumerate(sigmas):
-            f, F_vectors = eigh((V * (t / (C * (t + sigma)))) @ V.T, check_finite=False, overwrite_a=True)
+            f, vectors = eigh(F[j], check_finite=False)
             f = f.clip(0, 1 - np.finfo(f.dtype).eps)  # where it is one, theta is so large that it drops out
             self.theta[j] = sigma * f / (1 - f)
-            solved = V / (t + sigma)
-            self.H[:, j] = seen.M @ (F_vectors.T @ (solved @ table.weighted)).T
-            solved *= table.a
-            self.K[j] = F_vectors.T @ solved.reshape(r, C, r).sum(axis=2)
-            scaled = (table.a / (t + sigma)).reshape(C, 1, r)
-            self.J[:, j] = seen.M @ np.matmul(scaled, table.weighted.reshape(C, r, -1))[:, 0].T
+            self.K[j] = vectors.T @ K[j]
+            self.H[:, j] = seen.M @ (vectors.T @ H[j]).T
+            self.J[:, j] = seen.M @ J[j].T
 
     def classifiers(self, rows: slice, weights: Array, l: Array, tau: Array, lambda3: float) -> Array:
         """The rows of all p_c (rows, C), interpolated with ``weights`` (rows, p)."""
@@ -68,12 +82,7 @@ class PathTable:
     """Classifiers of fixed targets as a function of the lambdas."""
 
     def __init__(self, seen: Seen, targets: Targets) -> None:
-        C, r = targets.shape
         self.seen, self.targets = seen, targets
-        self.a = np.einsum("rcj,cr->cj", targets.V.reshape(r, C, r), targets.A).reshape(C * r)
-        # (C r, Cs) all V_c' S' diag(s_c^2) on top of each other
-        VS = (targets.V.T @ targets.S.T).reshape(C, r, -1)
-        self.weighted = (VS * targets.weights[:, None, :]).reshape(C * r, -1)
         #: Beyond this shift the solution is smooth in 1 / sigma down to zero, and one interval holds it all.
         self.far = 3 * float(targets.t.max()) or 1.0
         self.intervals: dict[int | None, _Interval] = {}
@@ -81,7 +90,8 @@ class PathTable:
     @staticmethod
     def expected_mb(n_rows: int, n_seen: int, n_targets: int, rank: int) -> float:
         """Memory for six intervals, what a grid over seven decades touches, and for building one."""
-        return 8 * (6 * NODES * n_rows * (rank + n_targets) + n_targets * rank * (n_seen + 2 * rank)) / MB
+        building = NODES * (rank * (rank + n_seen) + n_targets * (rank + n_seen)) + 3 * CHUNK_ENTRIES
+        return 8 * (6 * NODES * n_rows * (rank + n_targets) + building) / MB
 
     @staticmethod
     def pays(n_points: int, n_rows: int, rank: int) -> bool:
@@ -104,7 +114,7 @@ class PathTable:
             name = None if sigma[start] > self.far else int(decades[start])
             x = self._position(name, sigma[rows])
             if name not in self.intervals:
-                self.intervals[name] = _Interval(self, self._nodes(name))
+                self.intervals[name] = _Interval(self.seen, self.targets, self._nodes(name))
             interval = self.intervals[name]
             # What is smooth, at infinity too, is sigma times the classifiers.
             weights = _interpolation_weights(x) * interval.sigma / sigma[rows, None]
