@@ -197,6 +197,15 @@ def test_the_table_of_a_long_path_gives_what_separate_fits_give_in_single_precis
     assert model._decompositions.table is not None
 
 
+def test_the_table_does_not_depend_on_its_chunks(monkeypatch):
+    data = make_synthetic()
+    points = [{"lambda3": value} for value in np.geomspace(0.1, 10, 30)]
+    whole = [model.classifiers(data.S_new) for model in AEZSL().fit_path(*data[:3], points)]
+    monkeypatch.setattr("aezsl.methods._aezsl_path.CHUNK_ENTRIES", 3 * 10 * 30)  # three of the eight targets
+    for P, model in zip(whole, AEZSL().fit_path(*data[:3], points), strict=True):
+        assert_equal_to(model.classifiers(data.S_new), P, 1e-5)
+
+
 def test_targets_unlike_every_seen_class_get_what_the_others_have():
     data = make_synthetic(a=10)
     S, alien = np.hstack([data.S, np.zeros((30, 1))]), np.eye(11)[10:]

@@ -33,33 +33,48 @@ from aezsl.methods._aezsl_solver import MB, Array, Lambdas, Seen, Targets
 #: Decades of shifts in one interval, and its Chebyshev nodes: the nearest singularity in the logarithm of the shift is
 #: pi away, so over two decades the error falls threefold per node, to 1e-6 here.
 DECADES, NODES = 2, 13
+#: Targets are summed over in chunks whose work arrays have at most this many entries (128 MB in double precision).
+CHUNK_ENTRIES = 16_000_000
 
 
 class _Interval:
-    """The solution's factors at the nodes of one interval of shifts, for all rows."""
+    """The solution's factors at the p nodes of one interval of shifts, for all rows."""
 
-    def __init__(self, table: "PathTable", sigmas: Array) -> None:
-        C, r = table.targets.shape
-        V, t = table.targets.V, table.targets.t
-        q, p = len(table.M), len(sigmas)
-        self.sigma, self.theta = sigmas.astype(np.float32), np.empty((p, r), dtype=np.float32)
-        # V'H(sigma) m and a_c'(T_c + sigma)^-1 S' s_c^2 m for every row m; V'(T_c + sigma)^-1 a_c for every target
-        self.H, self.J = np.empty((q, p, r), dtype=np.float32), np.empty((q, p, C), dtype=np.float32)
-        self.K = np.empty((p, r, C), dtype=np.float32)
+    def __init__(self, M: Array, targets: Targets, sigmas: Array) -> None:
+        C, r = targets.shape
+        p, n_seen, single = len(sigmas), len(targets.S), np.float32
+        F, H = np.zeros((p, r, r)), np.zeros((p, r, n_seen), dtype=single)
+        K, J = np.empty((p, r, C), dtype=single), np.empty((p, C, n_seen), dtype=single)
+        step = max(1, CHUNK_ENTRIES // (r * max(r, n_seen)))
+        for start in range(0, C, step):
+            chosen = slice(start, min(start + step, C))
+            columns = slice(chosen.start * r, chosen.stop * r)
+            V, t = targets.V[:, columns], targets.t[columns]
+            V_single = V.astype(single)
+            # V_c' S' diag(s_c^2) of the chosen targets on top of each other, and V_c' a_c
+            VS = (V_single.T @ targets.S.T.astype(single)).reshape(-1, r, n_seen)
+            VS *= targets.weights[chosen, None, :].astype(single)
+            a = np.einsum("rcj,cr->cj", V.reshape(r, -1, r), targets.A[chosen]).astype(single)
+            for j, sigma in enumerate(sigmas):
+                half = V * np.sqrt(t / (C * (t + sigma)))
+                F[j] += dsyrk(1.0, half.T, trans=1)  # the upper triangle of half @ half.T, at half its cost
+                shrink = (1 / (t + sigma)).astype(single)
+                solved = V_single * shrink
+                H[j] += solved @ VS.reshape(-1, n_seen)
+                K[j, :, chosen] = np.einsum("rcj,cj->rc", solved.reshape(r, -1, r), a)
+                J[j, chosen] = np.matmul((a * shrink.reshape(a.shape))[:, None], VS)[:, 0]
+        self.sigma, self.theta = sigmas.astype(single), np.empty((p, r), dtype=single)
+        self.K = np.empty((p, r, C), dtype=single)  # V'(T_c + sigma)^-1 a_c
+        self.H = np.empty((len(M), p, r), dtype=single)  # V'H(sigma) m
+        self.J = np.empty((len(M), p, C), dtype=single)  # a_c'(T_c + sigma)^-1 S' diag(s_c^2) m
         for j, sigma in enumerate(sigmas):
-            half = V * np.sqrt(t / (C * (t + sigma)))
-            # dsyrk forms one triangle of half @ half.T, at half the cost of the product
-            f, F_vectors = eigh(dsyrk(1.0, half.T, trans=1), lower=False, check_finite=False, overwrite_a=True)
+            f, vectors = eigh(F[j], lower=False, check_finite=False)
             f = f.clip(0, 1 - np.finfo(f.dtype).eps)  # where it is one, theta is so large that it drops out
             self.theta[j] = sigma * f / (1 - f)
-            F_vectors = F_vectors.astype(np.float32)
-            shrink = (1 / (t + sigma)).astype(np.float32)
-            solved = table.V * shrink
-            self.H[:, j] = table.M @ (F_vectors.T @ (solved @ table.weighted)).T
-            solved *= table.a
-            self.K[j] = F_vectors.T @ solved.reshape(r, C, r).sum(axis=2)
-            scaled = (table.a * shrink).reshape(C, 1, r)
-            self.J[:, j] = table.M @ np.matmul(scaled, table.weighted.reshape(C, r, -1))[:, 0].T
+            vectors = vectors.astype(single)
+            self.K[j] = vectors.T @ K[j]
+            self.H[:, j] = M @ (vectors.T @ H[j]).T
+            self.J[:, j] = M @ J[j].T
 
     def classifiers(self, rows: slice, weights: Array, l: Array, tau: Array, lambda3: float) -> Array:
         """The rows of all p_c (rows, C), interpolated with ``weights`` (rows, p)."""
@@ -76,15 +91,7 @@ class PathTable:
     """Classifiers of fixed targets as a function of the lambdas."""
 
     def __init__(self, seen: Seen, targets: Targets) -> None:
-        C, r = targets.shape
-        self.l, self.targets = seen.l, targets
-        self.V, self.M = targets.V.astype(np.float32), seen.M.astype(np.float32)
-        a = np.einsum("rcj,cr->cj", targets.V.reshape(r, C, r), targets.A)
-        self.a = a.reshape(C * r).astype(np.float32)
-        # (C r, Cs) all V_c' S' diag(s_c^2) on top of each other
-        VS = (self.V.T @ targets.S.T.astype(np.float32)).reshape(C, r, -1)
-        VS *= targets.weights[:, None, :].astype(np.float32)
-        self.weighted = VS.reshape(C * r, -1)
+        self.l, self.M, self.targets = seen.l, seen.M.astype(np.float32), targets
         #: Beyond this shift the solution is smooth in 1 / sigma down to zero, and one interval holds it all.
         self.far = 3 * float(targets.t.max()) or 1.0
         self.intervals: dict[int | None, _Interval] = {}
@@ -92,7 +99,8 @@ class PathTable:
     @staticmethod
     def expected_mb(n_rows: int, n_seen: int, n_targets: int, rank: int) -> float:
         """Memory for five intervals, what a grid over seven decades touches, and for building one."""
-        return 4 * (5 * NODES * n_rows * (rank + n_targets) + n_targets * rank * (n_seen + 5 * rank)) / MB
+        building = NODES * (rank * (2 * rank + n_seen) + n_targets * (rank + n_seen)) + 6 * CHUNK_ENTRIES
+        return 4 * (5 * NODES * n_rows * (rank + n_targets) + building) / MB
 
     @staticmethod
     def pays(n_points: int, n_rows: int, rank: int) -> bool:
@@ -115,7 +123,7 @@ class PathTable:
             name = None if sigma[start] > self.far else int(names[start])
             x = self._position(name, sigma[rows])
             if name not in self.intervals:
-                self.intervals[name] = _Interval(self, self._nodes(name))
+                self.intervals[name] = _Interval(self.M, self.targets, self._nodes(name))
             interval = self.intervals[name]
             # What is smooth, at infinity too, is sigma times the classifiers.
             weights = _interpolation_weights(x) * interval.sigma / sigma[rows, None]

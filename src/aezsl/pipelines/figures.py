@@ -1,19 +1,14 @@
 """How all line figures look: readable at 400 px, told apart without colour, light background for print."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 # Okabe-Ito: a palette that colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#7f7f7f"
 
 
-def new_figure(x_label: str, y_label: str, title: str) -> "tuple[Figure, Axes]":
+def new_figure(x_label: str, y_label: str, title: str) -> tuple[Figure, Axes]:
     """An empty figure with labelled axes."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     axes.set_xlabel(x_label, fontsize=12)

@@ -1,24 +1,20 @@
 """The picture people look at: test images with what the model called them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from aezsl.vision.extraction import read_image
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Green and red of the Okabe-Ito palette: told apart by colour-blind readers too; a tick or cross says it again.
 RIGHT, WRONG, UNKNOWN = "#009e73", "#d55e00", "#7f7f7f"
 
 
-def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict[str, Any]) -> "Figure":
+def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict[str, Any]) -> Figure:
     """A grid of seeded, evenly drawn test images: right names in green, wrong ones in red with the true name."""
-    from matplotlib.figure import Figure
-
     rows, columns = settings["rows"], settings["columns"]
     shown = _draw_sample(predictions, rows * columns, settings["seed"])
     shown = shown.merge(images[["image_id", "path"]], on="image_id", how="left")
@@ -45,7 +41,7 @@ def _draw_sample(predictions: pd.DataFrame, size: int, seed: int) -> pd.DataFram
     return shuffled.iloc[np.argsort(turn.to_numpy(), kind="stable")[:size]]
 
 
-def _draw_tile(axis: "Axes", row: Any, labelled: bool) -> None:
+def _draw_tile(axis: Axes, row: Any, labelled: bool) -> None:
     try:
         axis.imshow(read_image(row.path))
     except (OSError, TypeError, ValueError):  # features came from a file and the image is not here

@@ -1,10 +1,11 @@
 """The generalized setting: test images of seen and unseen classes, told apart among all of them."""
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from aezsl.evaluation.calibration import (
     SeenUnseenCurve,
@@ -19,9 +20,6 @@ from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.pipelines.figures import BLUE, GREY, ORANGE, new_figure
 from aezsl.problem import Problem
 from aezsl.selection import class_folds, class_split, held_out_mask
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +70,7 @@ def evaluate_generalized(
     return metrics, table, marked
 
 
-def draw_seen_unseen_curve(curve: pd.DataFrame, marked: pd.DataFrame, metrics: dict[str, float], name: str) -> "Figure":
+def draw_seen_unseen_curve(curve: pd.DataFrame, marked: pd.DataFrame, metrics: dict[str, float], name: str) -> Figure:
     """Unseen against seen accuracy at every constant, the area below it, and the points in use."""
     title = f"{name}: seen and unseen accuracy, AUSUC {100 * metrics.get('ausuc', np.nan):.1f}%"
     figure, axes = new_figure("Accuracy on unseen classes (%)", "Accuracy on seen classes (%)", title)

@@ -16,16 +16,18 @@ TOP = 5
 def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
     """One row per test image: what it is, what it was called and how surely, and the best classes."""
     names = np.array(problem.target_names, dtype=object)
-    top = names[ranking.classes[:, :TOP]]
+    n_listed = min(TOP, ranking.classes.shape[1])
+    top = {f"top_{k + 1}": names[ranking.classes[:, k]] for k in range(n_listed)}
+    scores = {f"top_{k + 1}_score": ranking.scores[:, k] for k in range(n_listed)}
     true = None if problem.y_test is None else names[problem.y_test]
     return pd.DataFrame(
         {
             "image_id": problem.test_ids,
             "true": true,
-            "predicted": top[:, 0],
+            "predicted": names[ranking.classes[:, 0]],
             "score": ranking.scores[:, 0],
-            "top_5": top.tolist(),
-            "top_5_scores": ranking.scores[:, :TOP].tolist(),
+            **top,
+            **scores,
             "label_space": "unseen" if problem.setting == "zsl" else "seen + unseen",
         }
     )

@@ -41,6 +41,7 @@ def _keep(table: pd.DataFrame, column: str, wanted: str | Sequence[str]) -> pd.D
 
 def split_classes(classes: pd.DataFrame, split: dict[str, Any]) -> pd.DataFrame:
     """Every class with its role. A role that the data gives stays; else a seeded share of each group is unseen."""
+    classes = classes.drop(columns="attributes", errors="ignore")  # they have become semantics
     if "role" in classes:
         if classes["role"].isna().any():
             missing = classes.loc[classes["role"].isna(), "class_name"]

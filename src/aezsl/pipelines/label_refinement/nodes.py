@@ -1,8 +1,9 @@
 """Refine the labels of a linear method on the test images themselves."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
@@ -11,9 +12,6 @@ from aezsl.methods._refined import RefinedClassifier
 from aezsl.pipelines.figures import BLUE, GREY, new_figure
 from aezsl.pipelines.training.nodes import select_parameters
 from aezsl.problem import Problem
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def select_refinement(
@@ -40,7 +38,7 @@ def refine_labels(model: RefinedClassifier, problem: Problem) -> tuple[Ranking, 
     return model.rank(problem.X_test, problem.S_target, max(HIT_KS)), history
 
 
-def draw_refinement_curve(history: pd.DataFrame, name: str) -> "Figure":
+def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:
     """Accuracy of all current labels against the rounds; where labels are not known, how many changed."""
     known = history["accuracy"].notna().all()
     title = f"{name}: label refinement, {len(history)} round{'s' if len(history) > 1 else ''}"

@@ -1,17 +1,15 @@
 """How the result changes with one parameter, all others as chosen."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.pipelines.figures import BLUE, GREY, ORANGE, new_figure
 from aezsl.problem import Problem
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def vary_parameter(
@@ -34,7 +32,7 @@ def vary_parameter(
     return table.assign(chosen=table[parameter] == chosen.get(parameter))
 
 
-def draw_sensitivity(table: pd.DataFrame, chosen: dict[str, Any], name: str, parameter: str) -> "Figure":
+def draw_sensitivity(table: pd.DataFrame, chosen: dict[str, Any], name: str, parameter: str) -> Figure:
     """Accuracy against the parameter, with a dashed line at the chosen value."""
     figure, axes = new_figure(parameter, "Accuracy (%)", f"{name}: sensitivity to {parameter}")
     axes.plot(table[parameter], 100 * table["accuracy"], marker="o", color=BLUE, label="per image")
