@@ -19,7 +19,7 @@ class RunRecorder:
     """Logs results, origin and cost of a run.
 
     A catalog entry says in ``metadata.mlflow`` how its dataset is logged once the run has saved it: ``metrics``
-    (a mapping of numbers), ``params`` (a mapping of chosen values), ``tags``, or ``artifact`` (the file).
+    (a mapping of numbers), ``params`` (a mapping of chosen values), ``tags``, or ``artifact`` (the file or folder).
     Everything is logged from the main process when the run is over, so that it works under every runner.
     """
 
@@ -69,7 +69,9 @@ def _namespace(name: str) -> str:
 def _log(mlflow: Any, how: str, catalog: DataCatalog, name: str, prefix: str) -> None:
     if how == "artifact":
         path = Path(catalog.get(name)._filepath)  # type: ignore[union-attr]
-        if path.exists():
+        if path.is_dir():
+            mlflow.log_artifacts(str(path), path.name)
+        elif path.exists():
             mlflow.log_artifact(str(path), _namespace(name) or None)
         return
     values = catalog.load(name)

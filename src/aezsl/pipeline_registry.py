@@ -3,7 +3,15 @@
 from kedro.pipeline import Pipeline, pipeline
 
 from aezsl.methods import METHODS
-from aezsl.pipelines import evaluation, feature_extraction, ingestion, semantic_embedding, training
+from aezsl.pipelines import (
+    evaluation,
+    export,
+    feature_extraction,
+    ingestion,
+    predict,
+    semantic_embedding,
+    training,
+)
 from aezsl.pipelines.training.pipeline import create_problem_pipeline
 
 #: What ``kedro run`` without a name runs.
@@ -15,7 +23,7 @@ def create_method_pipeline(method: str) -> Pipeline:
     return pipeline(
         training.create_pipeline(method) + evaluation.create_pipeline(),
         namespace=method,
-        inputs={"problem", "images"},
+        inputs={"problem", "problem_recipe", "images"},
         parameters={
             "params:method": f"params:{method}",
             "params:selection": "params:selection",
@@ -34,4 +42,5 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
     road = sum(data.values(), Pipeline([])) + create_problem_pipeline("zsl")
     methods = {name: road + create_method_pipeline(name) for name in METHODS}
-    return {**data, **methods, "__default__": methods[DEFAULT_METHOD]}
+    use = {"predict": predict.create_pipeline(), "export": export.create_pipeline()}
+    return {**data, **methods, **use, "__default__": methods[DEFAULT_METHOD]}

