@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from aezsl.datasets.model import RecipeDataset
-from aezsl.methods import make_method
+from aezsl.methods import METHODS, make_method
 from aezsl.normalise import Normaliser, fit_normaliser
 from aezsl.recipe import Recipe, TrainedModel
 from aezsl.vision.backbones import make_backbone
@@ -54,6 +54,17 @@ def test_new_data_are_classified_as_if_they_had_been_in_the_problem():
     names = np.array(targets.names)
     assert answer["top_3"].tolist() == names[expected.classes].tolist()
     np.testing.assert_allclose(answer["score"], expected.scores[:, 0])
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_few_new_rows_suffice_for_any_method(name, count):
+    recipe, data = make_recipe()
+    model = make_method(name).fit(recipe.features(data.X), data.y, recipe.semantics(data.S))
+    answer = TrainedModel(model, recipe).classify(data.X_new[:count], recipe.targets(), 2)
+    assert len(answer) == count
+    assert answer["top_2"].map(len).eq(2).all()
+    assert np.isfinite(np.vstack(answer["top_2_scores"])).all()
 
 
 def test_targets_by_name_by_description_and_by_default():

@@ -1,6 +1,7 @@
 """Label refinement against the literal Algorithm 2, and its memory: ``python -m tests.benchmarks.bench_refinement``.
 
-Speed is a ratio on this machine, on the same pool, with the same labels; memory is the peak of all arrays.
+Speed is a ratio of CPU seconds, on the same pool, with the same labels, so that other work on the machine does not
+count; memory is the peak of all arrays.
 """
 
 import argparse
@@ -29,9 +30,9 @@ def make_pool(n, d, n_classes, seed=0):
 
 
 def timed(function):
-    start = time.perf_counter()
+    start = time.process_time()
     result = function()
-    return result, time.perf_counter() - start
+    return result, time.process_time() - start
 
 
 def speed(n, d, n_classes, k):

@@ -5,9 +5,10 @@ import pytest
 from scipy.linalg import solve
 
 from aezsl.methods import make_method
-from aezsl.methods._neighbours import heat_kernel_graph, laplacian
+from aezsl.methods._neighbours import Smoothness, heat_kernel_graph, laplacian
+from aezsl.methods._pool import Pool
 from aezsl.methods._refinement_step import Step, Weights
-from aezsl.methods.refinement import LabelRefinement, Pool, transition_matrix
+from aezsl.methods.refinement import LabelRefinement, transition_matrix
 from tests.oracles import refinement as oracle
 from tests.oracles.eszsl import one_hot
 from tests.synthetic import make_synthetic
@@ -29,9 +30,9 @@ def random_step(weights, n_confident=30, n_unconfident=50, d=12, seed=0):
     y[n_confident:].sort()
     S_hat = transition_matrix(rng.uniform(size=(5, 7)))
     Xl, Xu, Y = X[:n_confident], X[n_confident:], one_hot(y, 5)
-    W = heat_kernel_graph(Xu, 6) if n_unconfident else None
-    step = Step(Xl.T @ Xl, Xl.T @ Y[:n_confident], n_confident, Xu, y[n_confident:], S_hat, W, weights)
-    H = oracle.laplacian(oracle.graph_weights(Xu, 6)) if n_unconfident else np.zeros((0, 0))
+    K = Smoothness(heat_kernel_graph(Xu, 6), Xu).value
+    step = Step(Xl.T @ Xl, Xl.T @ Y[:n_confident], n_confident, Xu, y[n_confident:], S_hat, K, weights)
+    H = oracle.laplacian(oracle.graph_weights(Xu, 6))
     literal = oracle.Problem(Xl, Y[:n_confident], Xu, Y[n_confident:], H, S_hat, *weights)
     return step, literal, rng.normal(size=(n_unconfident, 5))
 
@@ -254,7 +255,7 @@ def test_one_step_is_one_update_of_everything():
     none = np.zeros((0, X.shape[1])), np.zeros((0, len(S)))
     H = oracle.laplacian(oracle.graph_weights(X, 5))
     problem = oracle.Problem(*none, X, one_hot(first, len(S)), H, oracle.transition(S), 1.0, 0.05, 0.1, 1e-3, 1e-4)
-    P_literal, objectives = problem.minimise(X @ P, 1e-4, 50)
+    P_literal, objectives = problem.minimise(X @ P, 1e-5, 50)
     np.testing.assert_allclose(result.P, P_literal, rtol=1e-7, atol=1e-9)
     np.testing.assert_array_equal(result.labels, (X @ P_literal).argmax(axis=1))
     (record,) = result.history
@@ -322,3 +323,15 @@ def test_graph_of_duplicates_and_of_one_sample():
     assert W.diagonal().max() == 0
     assert set(W.data) == {1.0}
     assert heat_kernel_graph(np.ones((1, 3)), 2).nnz == 0
+
+
+def test_smoothness_follows_the_samples_that_leave():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(60, 8)), rng.normal(size=(60, 5))
+    W = heat_kernel_graph(X, 4)
+    smoothness, left = Smoothness(W, Z), np.arange(60)
+    for gone in np.split(rng.permutation(60), [1, 20, 40]):
+        smoothness.remove(gone)
+        left = np.setdiff1d(left, gone)
+        expected = Z[left].T @ oracle.laplacian(W.toarray()[np.ix_(left, left)]) @ Z[left]
+        np.testing.assert_allclose(smoothness.value, expected, atol=1e-12)

@@ -45,6 +45,21 @@ class Lambdas(NamedTuple):
     lambda2: float
     lambda3: float
 
+    def check(self) -> None:
+        """Refuse what leaves the mappings undetermined."""
+        if not all(np.isfinite(value) and value >= 0 for value in self):
+            raise ValueError(f"lambda1, lambda2 and lambda3 must be finite and not negative, got {self}")
+        if self.lambda2 + self.lambda3 == 0:
+            raise ValueError(
+                "lambda2 + lambda3 must be positive: without both, directions that no sample has are undetermined "
+                "in every mapping and the equations are singular; use lambda2 > 0"
+            )
+        if self.lambda1 + self.lambda2 == 0:
+            raise ValueError(
+                "lambda1 + lambda2 must be positive: lambda3 ties the mappings to each other but bounds none, so "
+                "semantics and features alone would have to make the equations regular; use lambda2 > 0"
+            )
+
 
 @dataclass(frozen=True)
 class Seen:

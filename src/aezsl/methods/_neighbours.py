@@ -1,7 +1,8 @@
 """The neighbourhood graph of a pool of samples, sparse from end to end."""
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, diags_array
 
 from aezsl.evaluation.ranking import top_k
 from aezsl.methods._base import Array, Labels
@@ -37,6 +38,36 @@ def heat_kernel_graph(X: Array, n_neighbors: int) -> csr_array:
 def laplacian(W: csr_array) -> csr_array:
     """``diag(W 1) - W``: its quadratic form is half the weighted sum of squared differences over all pairs."""
     return csr_array(diags_array(W.sum(axis=1)) - W)
+
+
+class Smoothness:
+    r"""``Z' H Z`` (r, r) for the Laplacian H of a graph that loses samples.
+
+    It is the sum of :math:`w_{ij} (z_i - z_j)(z_i - z_j)'` over all edges, so when samples leave, only the edges
+    that end in them are subtracted: the cost follows the number of those who leave, not of those who stay.
+    """
+
+    def __init__(self, W: csr_array, Z: Array) -> None:
+        self._edges, self._Z = W.tocoo(), Z
+        self.value = self._of(self._edges)
+
+    def remove(self, samples: Labels) -> None:
+        """Take the samples out of the graph, with their edges."""
+        gone = np.zeros(len(self._Z), dtype=bool)
+        gone[samples] = True
+        rows, columns = self._edges.coords
+        cut = gone[rows] | gone[columns]
+        self.value -= self._of(self._select(cut))
+        self._edges = self._select(~cut)
+
+    def _select(self, chosen: NDArray[np.bool_]) -> coo_array:
+        rows, columns = self._edges.coords
+        return coo_array((self._edges.data[chosen], (rows[chosen], columns[chosen])), shape=self._edges.shape)
+
+    def _of(self, edges: coo_array) -> Array:
+        nodes = np.unique(edges.coords[0])  # every edge is there in both directions
+        Z = self._Z[nodes]
+        return np.asarray(Z.T @ (laplacian(edges.tocsr()[nodes][:, nodes]) @ Z))
 
 
 def _nearest(X: Array, k: int) -> Labels:

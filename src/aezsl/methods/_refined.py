@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from aezsl.evaluation.ranking import Ranking, top_k
 from aezsl.methods._base import BLOCK_ENTRIES, Array, Labels, LinearZeroShotClassifier, ZeroShotClassifier
-from aezsl.methods.refinement import LabelRefinement, Pool, Refinement
+from aezsl.methods._pool import Pool
+from aezsl.methods.refinement import LabelRefinement, Refinement
 
 REFINEMENT_CITATION = (
     "L. Niu, J. Cai, and A. Veeraraghavan. Zero-shot learning via category-specific visual-semantic mapping. "

@@ -7,7 +7,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array
 
 from aezsl.methods._base import Array, Labels
-from aezsl.methods._neighbours import laplacian
 
 
 class Weights(NamedTuple):
@@ -37,7 +36,7 @@ class Step:
         + \tfrac\nu2 \|B\|_F^2, \qquad \|q\|_\epsilon = \sqrt{\|q\|^2 + \epsilon^2}
 
     G = Zl'Zl (r, r), N = Zl'Yl (r, C) and the number of confident samples stand for L. ``labels`` must be sorted, so
-    that the samples of a class are neighbouring rows of Z (u, r). ``W`` are the graph's weights among U, or None.
+    that the samples of a class are neighbouring rows of Z (u, r). K = Zu'HuZu (r, r), or None where it is not wanted.
     """
 
     def __init__(
@@ -48,7 +47,7 @@ class Step:
         Z: Array,
         labels: Labels,
         S_hat: Array,
-        W: csr_array | None,
+        K: Array | None,
         weights: Weights,
     ) -> None:
         self.weights, self.Z, self.labels, self.n_confident = weights, Z, labels, n_confident
@@ -56,8 +55,8 @@ class Step:
         self._starts = np.searchsorted(labels, np.arange(len(S_hat) + 1))
         # What re-weighting leaves alone: the quadratic and the linear term of everything but the group lasso.
         self.A = G + weights.nu * np.eye(len(G))
-        if W is not None and weights.gamma3 > 0:
-            self.A += weights.gamma3 * (Z.T @ (laplacian(W) @ Z))
+        if K is not None:
+            self.A += weights.gamma3 * K
         self.R = N
         if weights.gamma2 > 0:
             self.R = N + weights.gamma2 * (self._class_sums(np.ones(len(Z))).T @ S_hat)

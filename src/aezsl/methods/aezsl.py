@@ -149,19 +149,7 @@ class AEZSL(LinearZeroShotClassifier):
         self._solution = None
 
     def _check_parameters(self) -> None:
-        lambdas = self._lambdas
-        if not all(np.isfinite(value) and value >= 0 for value in lambdas):
-            raise ValueError(f"lambda1, lambda2 and lambda3 must be finite and not negative, got {lambdas}")
-        if lambdas.lambda2 + lambdas.lambda3 == 0:
-            raise ValueError(
-                "lambda2 + lambda3 must be positive: without both, directions that no sample has are undetermined "
-                "in every mapping and the equations are singular; use lambda2 > 0"
-            )
-        if lambdas.lambda1 + lambdas.lambda2 == 0:
-            raise ValueError(
-                "lambda1 + lambda2 must be positive: lambda3 ties the mappings to each other but bounds none, so "
-                "semantics and features alone would have to make the equations regular; use lambda2 > 0"
-            )
+        self._lambdas.check()
         if self.solver not in ("direct", "alternating"):
             raise ValueError(f"unknown solver {self.solver!r}; expected 'direct' or 'alternating'")
         if not (self.tol > 0 and self.max_iter >= 1 and self.memory_mb > 0):
@@ -242,7 +230,8 @@ class AEZSL(LinearZeroShotClassifier):
 
     def _decompose(self, S_target: Array) -> Targets:
         weights = squared_cosines(S_target, self.S_)
-        return decompose_targets(self._seen, weights, S_target @ self.Q_, self.memory_mb)
+        keep_mb = 0.0 if self._table_pays(len(S_target)) else self.memory_mb  # the table takes the right sides' place
+        return decompose_targets(self._seen, weights, S_target @ self.Q_, keep_mb)
 
     @property
     def _lambdas(self) -> Lambdas:

@@ -19,4 +19,4 @@ class AEZSLLRBalanced(AEZSLLR):
     confident sets, are learnt from them, and attract still more. It favours pools whose classes are of similar size.
     """
 
-    defaults: ClassVar[Mapping[str, Any]] = {**AEZSLLR.defaults, "balanced": True}
+    defaults: ClassVar[Mapping[str, Any]] = {"n_components": 256, "gamma1": 0.3, "balanced": True}

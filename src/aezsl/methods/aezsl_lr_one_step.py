@@ -17,5 +17,9 @@ class AEZSLLROneStep(AEZSLLR):
     count, so ``gamma1`` is not searched. Symbols and parameters as in ``AEZSLLR``.
     """
 
-    defaults: ClassVar[Mapping[str, Any]] = {**AEZSLLR.defaults, "one_step": True}
-    grid: ClassVar[Mapping[str, list[Any]]] = {"n_components": [64, 128, 256, 512]}
+    defaults: ClassVar[Mapping[str, Any]] = {"n_components": 256, "one_step": True}
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "n_components": [128, 256, 512],
+        "gamma2": [0.0, 0.1],
+        "gamma3": [0.0, 0.1, 1.0],
+    }

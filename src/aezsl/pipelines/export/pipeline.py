@@ -7,4 +7,4 @@ from aezsl.pipelines.export.nodes import bundle
 
 def create_pipeline() -> Pipeline:
     """Write the model of one method (``--params=method=...``), trained before in the same environment."""
-    return Pipeline([node(bundle, ["trained.model", "trained.recipe"], "mlflow_model", name="bundle")], tags="export")
+    return Pipeline([node(bundle, ["trained_model", "trained_recipe"], "mlflow_model", name="bundle")], tags="export")

@@ -11,13 +11,13 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 extract_new,
-                ["new_images", "new_feature_cache", "trained.recipe", "params:predict", "params:feature_extraction"],
+                ["new_images", "new_feature_cache", "trained_recipe", "params:predict", "params:feature_extraction"],
                 ["new_features", "new_unreadable_images"],
                 name="extract_new_features",
             ),
             node(
                 classify,
-                ["trained.model", "trained.recipe", "new_images", "new_features", "new_unreadable_images"],
+                ["trained_model", "trained_recipe", "new_images", "new_features", "new_unreadable_images"],
                 "new_predictions",
                 name="classify_new_images",
             ),

@@ -1,0 +1,114 @@
+"""AMP: similarity along the manifold of class prototypes, by an absorbing Markov chain."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve
+from scipy.spatial.distance import cdist
+
+from aezsl.methods._base import Array, Labels, ZeroShotClassifier
+from aezsl.methods._linalg import class_sums, row_space_eigh
+
+
+class AMP(ZeroShotClassifier):
+    r"""Semantic manifold distance by an absorbing Markov chain process.
+
+    Classes are the nodes of a graph: the seen ones transient states, the targets absorbing ones. From a seen
+    class the walk goes to its k nearest seen and its k nearest target classes in semantic space, with
+    probabilities Q (Cs, Cs) and R (Cs, C) proportional to
+    :math:`\omega_{ij} = \exp(-\|s_i - s_j\|^2 / \sigma^2)`. An image is one more transient state, at its
+    projection f(x) into semantic space, which the walk leaves in the same way, with probabilities q(x) and
+    r(x). The score of a class is the probability that the walk ends there:
+
+    .. math:: B = (I - Q)^{-1} R, \qquad p(x) = r(x) + q(x) B, \qquad \hat z(x) = \arg\max_z p_z(x),
+
+    in closed form, the chain being solved once for all images. The direct step r(x) alone is the nearest
+    prototype, the detour q(x)B alone a convex combination of seen classes. The projection is the ridge
+    regression
+
+    .. math:: f(x) = x'W, \qquad \min_W \sum_i \|x_i'W - s_{y_i}\|^2 + \lambda \|W\|_F^2 .
+
+    What differs from the original: it takes f from other methods (attribute classifiers, a linear map to word
+    vectors); ridge regression is that linear map in closed form and serves either kind of semantics. The
+    widths are relative to the mean squared distance between a seen class and its k nearest, so that one grid
+    fits semantics of any scale, and images have a width of their own, since regression shrinks their
+    differences. Targets may contain seen classes, which are then absorbing states beside the transient ones.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the projection's norm; must be positive.
+    k : int
+        Neighbours per node, at least 1.
+    bandwidth : float
+        Width of the kernel between classes, relative to neighbours' distances; must be positive.
+    image_bandwidth : float
+        The same between images and classes.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "lam": [1.0, 10.0],
+        "k": [3, 10, 50],
+        "bandwidth": [0.4, 0.8, 1.6],
+        "image_bandwidth": [0.1, 0.2, 0.4, 0.8],
+    }
+    citation: ClassVar[str] = (
+        "Z. Fu, T. Xiang, E. Kodirov and S. Gong. Zero-shot object recognition by semantic manifold distance. "
+        "CVPR 2015."
+    )
+
+    S_: Array
+    W_: Array
+    scale_: float
+
+    def __init__(self, lam: float = 1.0, k: int = 10, bandwidth: float = 0.8, image_bandwidth: float = 0.4) -> None:
+        self.lam = lam
+        self.k = k
+        self.bandwidth = bandwidth
+        self.image_bandwidth = image_bandwidth
+
+    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Array, ...]:
+        U, l = row_space_eigh(X)
+        return U, l, U.T @ (class_sums(X, y, len(S)).T @ S), S
+
+    def _fit(self, U: Array, l: Array, UXYS: Array, S: Array) -> None:
+        if not (self.lam > 0 and self.bandwidth > 0 and self.image_bandwidth > 0 and self.k >= 1):
+            raise ValueError(
+                "lam, bandwidth and image_bandwidth must be positive and k at least 1, got lam="
+                f"{self.lam}, bandwidth={self.bandwidth}, image_bandwidth={self.image_bandwidth}, k={self.k}"
+            )
+        self.S_ = S
+        self.W_ = U @ (UXYS / (l + self.lam)[:, None])
+        nearest = np.sort(cdist(S, S, "sqeuclidean"), axis=1)[:, 1 : self.k + 1]
+        self.scale_ = float(nearest.mean()) or 1.0  # all classes alike: any width will do
+
+    def absorption(self, S_target: Array) -> Array:
+        """Probabilities B (Cs, C) that a walk from each seen class ends in each target; rows sum to one."""
+        D = cdist(self.S_, self.S_, "sqeuclidean")
+        np.fill_diagonal(D, np.inf)
+        Q, R = self._step(D, cdist(self.S_, S_target, "sqeuclidean"), self.bandwidth)
+        return solve(np.eye(len(Q)) - Q, R, check_finite=False)
+
+    def _step(self, to_seen: Array, to_target: Array, bandwidth: float) -> tuple[Array, Array]:
+        """Transition probabilities to the k nearest seen and the k nearest target classes, by squared distances."""
+        nearest = np.minimum(to_seen.min(axis=1), to_target.min(axis=1))[:, None]
+        width = bandwidth**2 * self.scale_
+        q = np.where(self._neighbours(to_seen), np.exp((nearest - to_seen) / width), 0)
+        # The floor keeps every walk absorbed where all targets are so far away that their weights vanish.
+        r = np.where(self._neighbours(to_target), np.maximum(np.exp((nearest - to_target) / width), 1e-9), 0)
+        total = q.sum(axis=1, keepdims=True) + r.sum(axis=1, keepdims=True)
+        return q / total, r / total
+
+    def _neighbours(self, D: Array) -> NDArray[np.bool_]:
+        near = np.ones(D.shape, dtype=bool)
+        if self.k < D.shape[1]:
+            np.put_along_axis(near, np.argpartition(D, self.k - 1, axis=1)[:, self.k :], False, axis=1)
+        return near
+
+    def _decide(self, X: Array, S_target: Array) -> Array:
+        f = X @ self.W_
+        q, r = self._step(cdist(f, self.S_, "sqeuclidean"), cdist(f, S_target, "sqeuclidean"), self.image_bandwidth)
+        return r + q @ self.absorption(S_target)

@@ -1,0 +1,71 @@
+"""ConSE: an image is the probability-weighted mean of the seen classes it resembles."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+
+from aezsl.methods._base import Array, Labels, ZeroShotClassifier
+from aezsl.methods._linear_models import LinearModels
+
+
+class ConSE(ZeroShotClassifier):
+    r"""Convex combination of semantic embeddings.
+
+    .. math:: f(x) = \frac{1}{Z} \sum_{t=1}^{T} p(\hat y_t \mid x) \, s(\hat y_t), \qquad
+              Z = \sum_{t=1}^{T} p(\hat y_t \mid x), \qquad
+              \hat z(x) = \arg\max_z \cos(f(x), s(z))
+
+    with :math:`\hat y_1, \dots, \hat y_T` the T most probable seen classes and s(y) the semantics of class y.
+
+    What differs from the original: the probabilities are those of a multinomial logistic regression on the
+    given features, which is the last layer of the original's network trained on its own; and T, which the
+    original tries at 1, 10 and 1000, is searched.
+
+    Parameters
+    ----------
+    T : int
+        How many seen classes to combine, at least 1; all of them where there are fewer.
+    C : float
+        Inverse strength of the classifier's regularisation; must be positive.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[Any]]] = {"C": [1.0, 10.0], "T": [1, 3, 10, 30, 100]}
+    citation: ClassVar[str] = (
+        "M. Norouzi, T. Mikolov, S. Bengio, Y. Singer, J. Shlens, A. Frome, G. S. Corrado and J. Dean. Zero-shot "
+        "learning by convex combination of semantic embeddings. ICLR 2014."
+    )
+
+    S_: Array
+    W_: Array
+    b_: Array
+
+    def __init__(self, C: float = 10.0, T: int = 10) -> None:
+        self.C = C
+        self.T = T
+
+    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[LinearModels, Labels, Array]:
+        return LinearModels(X), y, S
+
+    def _fit(self, models: LinearModels, y: Labels, S: Array) -> None:
+        if self.T < 1:
+            raise ValueError(f"T must be at least 1 seen class, got {self.T}")
+        self.S_ = S
+        self.W_, self.b_ = models.softmax(y, len(S), self.C)
+
+    def embed(self, X: Array) -> Array:
+        """The images' places f(x) in semantic space (n, a)."""
+        p: Array = softmax(X @ self.W_ + self.b_, axis=1)
+        if p.shape[1] > self.T:
+            others = np.argpartition(-p, self.T - 1, axis=1)[:, self.T :]
+            np.put_along_axis(p, others, 0, axis=1)
+        f: Array = p @ self.S_ / p.sum(axis=1, keepdims=True)
+        return f
+
+    def _decide(self, X: Array, S_target: Array) -> Array:
+        f = self.embed(X)
+        f = f / np.maximum(np.linalg.norm(f, axis=1, keepdims=True), np.finfo(f.dtype).tiny)
+        cosine: Array = f @ (S_target / np.linalg.norm(S_target, axis=1, keepdims=True)).T
+        return cosine

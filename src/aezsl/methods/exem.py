@@ -1,0 +1,128 @@
+"""EXEM: where a class's images will lie, predicted from its semantics; then the nearest exemplar."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.svm import NuSVR
+
+from aezsl.methods._base import Array, Labels, ZeroShotClassifier
+from aezsl.methods._linalg import class_sums, row_space_eigh
+
+
+class EXEM(ZeroShotClassifier):
+    r"""Predicting visual exemplars of unseen classes.
+
+    .. math:: v_c = \frac{1}{|I_c|} \sum_{i \in I_c} M x_i, \qquad
+              \psi(s_c) \approx v_c, \qquad
+              \hat y(x) = \arg\min_c \mathrm{dis}(M x, \psi(s_c))
+
+    M (``n_components`` x d) is the PCA of the seen images, and :math:`\psi = (\psi_1, \dots)` are independent
+    support vector regressions, one per principal component, with the kernel
+    :math:`\exp(-\gamma \|s - s'\|^2)` on semantics; each is trained on as many points as there are seen
+    classes. The distance is Euclidean ("1NN") or, with ``standardise``, divided in each component by the
+    standard deviation within classes, averaged over the seen classes ("1NNs").
+
+    As in the authors' code, the regression is the nu-variant and PCA centres the features. Semantics should
+    come at unit length, for which the grid of gamma is meant; C is in units of the features, so it is given
+    relative to the exemplars' root mean square, which leaves a grid valid for features of any scale.
+
+    Parameters
+    ----------
+    C : float
+        Bound of the regressions' dual coefficients, relative to the exemplars' scale; must be positive.
+    nu : float
+        Lower bound of the share of support vectors, in (0, 1].
+    gamma : float
+        Inverse width of the kernel; must be positive.
+    n_components : int
+        Number of principal components, at least 1; at most the rank of the features is used.
+    standardise : bool
+        Divide distances by the standard deviation within classes.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "standardise": [False, True],
+        "C": [10.0, 100.0],
+        "nu": [0.25, 1.0],
+        "gamma": [0.25, 1.0, 4.0],
+    }
+    citation: ClassVar[str] = (
+        "S. Changpinyo, W.-L. Chao and F. Sha. Predicting visual exemplars of unseen classes for zero-shot "
+        "learning. ICCV 2017."
+    )
+
+    S_: Array
+    mean_: Array
+    components_: Array
+    deviation_: Array
+    dual_: Array
+    intercept_: Array
+    gamma_: float
+
+    def __init__(
+        self,
+        C: float = 10.0,
+        nu: float = 0.5,
+        gamma: float = 1.0,
+        n_components: int = 500,
+        standardise: bool = True,
+    ) -> None:
+        self.C = C
+        self.nu = nu
+        self.gamma = gamma
+        self.n_components = n_components
+        self.standardise = standardise
+
+    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
+        mean = X.mean(axis=0, dtype=np.float64)
+        U, _ = row_space_eigh(X - mean)
+        Z = (X - mean) @ U
+        counts = np.bincount(y)[:, None]
+        V = class_sums(Z, y, len(S)) / counts
+        variance = class_sums(np.square(Z - V[y]), y, len(S)) / np.maximum(counts - 1, 1)
+        solved: dict[tuple[float, ...], tuple[Array, Array]] = {}  # regressions, the same for both distances
+        return S, mean, U, V, np.sqrt(variance).mean(axis=0), solved
+
+    def _fit(self, S: Array, mean: Array, U: Array, V: Array, deviation: Array, solved: dict[Any, Any]) -> None:
+        if not (self.C > 0 and self.gamma > 0 and 0 < self.nu <= 1 and self.n_components >= 1):
+            raise ValueError(
+                "C and gamma must be positive, nu in (0, 1] and n_components at least 1, got "
+                f"C={self.C}, gamma={self.gamma}, nu={self.nu}, n_components={self.n_components}"
+            )
+        q = min(self.n_components, U.shape[1])
+        self.S_, self.gamma_ = S, float(self.gamma)
+        self.mean_, self.components_ = mean, U[:, :q]
+        # A class of one image has no spread; a component without any gets the smallest spread there is.
+        spread = deviation[:q]
+        self.deviation_ = np.where(spread > 0, spread, spread[spread > 0].min(initial=1.0))
+        if not self.standardise:
+            self.deviation_ = np.ones(q)
+        key = (self.C, self.nu, self.gamma, q)
+        if key not in solved:
+            solved[key] = self._regress(V[:, :q])
+        self.dual_, self.intercept_ = solved[key]
+
+    def _regress(self, V: Array) -> tuple[Array, Array]:
+        """Dual coefficients (Cs, q) and intercepts (q,) of one regression per column of the exemplars V (Cs, q)."""
+        K = self._kernel(self.S_)
+        scale = np.sqrt(np.mean(V**2)) or 1.0
+        dual, intercept = np.zeros(V.shape), np.empty(V.shape[1])
+        svr = NuSVR(kernel="precomputed", C=self.C, nu=self.nu)
+        for j, v in enumerate(V.T / scale):
+            svr.fit(K, v)
+            dual[svr.support_, j], intercept[j] = svr.dual_coef_[0], svr.intercept_[0]
+        return dual * scale, intercept * scale
+
+    def _kernel(self, S: Array) -> Array:
+        return np.exp(-self.gamma_ * cdist(S, self.S_, "sqeuclidean"))
+
+    def exemplars(self, S: Array) -> Array:
+        """Predicted exemplars of classes with semantics S (C, a), among the principal components (C, q)."""
+        return self._kernel(S) @ self.dual_ + self.intercept_
+
+    def _decide(self, X: Array, S_target: Array) -> Array:
+        Z = (X - self.mean_) @ self.components_
+        return -cdist(Z / self.deviation_, self.exemplars(S_target) / self.deviation_)

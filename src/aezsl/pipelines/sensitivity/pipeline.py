@@ -1,0 +1,29 @@
+"""chosen parameters -> accuracy against one of them, the paper's figures of robustness."""
+
+from kedro.pipeline import Pipeline, node, pipeline
+
+from aezsl.pipelines.sensitivity.nodes import draw_sensitivity, vary_parameter
+from aezsl.pipelines.training.pipeline import bound
+
+
+def create_pipeline(method: str, parameter: str) -> Pipeline:
+    """Sensitivity of a method to one parameter, under its namespace; needs the method's own pipeline before it."""
+    nodes = Pipeline(
+        [
+            node(
+                bound(vary_parameter, name=method, parameter=parameter),
+                ["problem", "chosen", "params:values"],
+                f"sensitivity_{parameter}",
+                name=f"vary_{parameter}",
+            ),
+            node(
+                bound(draw_sensitivity, name=method, parameter=parameter),
+                [f"sensitivity_{parameter}", "chosen"],
+                f"sensitivity_{parameter}_curve",
+                name=f"draw_sensitivity_{parameter}",
+            ),
+        ],
+        tags="sensitivity",
+    )
+    values = {"params:values": f"params:sensitivity.{parameter}"}
+    return pipeline(nodes, namespace=method, inputs={"problem"}, parameters=values)

@@ -1,0 +1,60 @@
+"""The shared solver against scikit-learn, which solves the same problems one at a time."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from aezsl.methods._linear_models import LinearModels
+from tests.synthetic import make_synthetic
+
+
+@pytest.fixture(scope="module", params=[12, 120], ids=["tall", "wide"])
+def data(request):
+    return make_synthetic(n_seen=8, d=request.param)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_softmax_is_multinomial_logistic_regression(data, C):
+    W, b = LinearModels(data.X, tol=1e-8, max_iter=3000, dtype=np.float64).softmax(data.y, len(data.S), C)
+    expected = LogisticRegression(C=C, tol=1e-8, max_iter=5000).fit(data.X, data.y).predict_proba(data.X_new)
+    np.testing.assert_allclose(softmax(data.X_new @ W + b, axis=1), expected, atol=1e-3)
+
+
+def test_logistic_solves_every_column_by_itself(data):
+    T = (data.S.mean(axis=0) < data.S)[data.y]
+    W, b = LinearModels(data.X, tol=1e-8, max_iter=3000, dtype=np.float64).logistic(T, 1.0)
+    for m in (0, 7):
+        one = LogisticRegression(C=1.0, tol=1e-8, max_iter=5000).fit(data.X, T[:, m])
+        np.testing.assert_allclose(data.X_new @ W[:, m] + b[m], one.decision_function(data.X_new), atol=2e-3)
+
+
+def test_svm_is_one_against_the_rest_with_squared_hinge(data):
+    W, b = LinearModels(data.X, intercept=False, tol=1e-8, max_iter=3000, dtype=np.float64).one_vs_rest_svm(
+        data.y, len(data.S), 0.1
+    )
+    svm = LinearSVC(C=0.1, fit_intercept=False, dual=True, tol=1e-8, max_iter=100_000).fit(data.X, data.y)
+    np.testing.assert_allclose(data.X_new @ W, svm.decision_function(data.X_new), atol=2e-3)
+    np.testing.assert_array_equal(b, 0)
+
+
+def test_the_default_precision_is_tight_enough_for_labels(data):
+    models = LinearModels(data.X), LinearModels(data.X, tol=1e-8, max_iter=3000, dtype=np.float64)
+    solutions = [model.softmax(data.y, len(data.S), 10.0) for model in models]
+    p, expected = (softmax(data.X_new @ W + b, axis=1) for W, b in solutions)
+    np.testing.assert_allclose(p, expected, atol=0.1)
+    assert np.mean(p.argmax(axis=1) == expected.argmax(axis=1)) > 0.97
+
+
+def test_solutions_are_kept_by_loss_and_strength(data):
+    models = LinearModels(data.X)
+    first = models.softmax(data.y, len(data.S), 1.0)
+    assert models.softmax(data.y, len(data.S), 1.0) is first
+    assert models.softmax(data.y, len(data.S), 2.0) is not first
+    assert models.one_vs_rest_svm(data.y, len(data.S), 1.0) is not first
+
+
+def test_strength_must_be_positive(data):
+    with pytest.raises(ValueError, match="C must be positive, got 0"):
+        LinearModels(data.X).softmax(data.y, len(data.S), 0)

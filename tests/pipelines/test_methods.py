@@ -1,0 +1,138 @@
+"""Every registered method through its own pipelines, in both settings, on the small problem with a projection shift."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.runner import SequentialRunner
+
+from aezsl.methods import METHODS, REFINES
+from aezsl.pipeline_registry import create_method_pipeline
+from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
+from aezsl.problem import Problem
+from aezsl.selection import held_out_mask
+from tests.conftest import ROOT
+from tests.synthetic import make_synthetic
+
+
+class Kept(MemoryDataset):
+    """Stays after its last reader, so that tests can look at it."""
+
+    def _release(self):
+        pass
+
+
+def parameters(name):
+    return yaml.safe_load((ROOT / "conf" / "base" / name).read_text())
+
+
+def make_problem(setting):
+    data = make_synthetic(n_seen=16, n_unseen=5, per_class=10)
+    held_out = held_out_mask(data.y, 0.2, 0) if setting == "gzsl" else np.zeros(len(data.y), dtype=bool)
+    X_test = np.vstack([data.X[held_out], data.X_new])
+    offset = len(data.S) if setting == "gzsl" else 0
+    return Problem(
+        setting=setting,
+        X_train=data.X[~held_out],
+        y_train=data.y[~held_out],
+        S_seen=data.S,
+        seen_names=[f"seen {i}" for i in range(len(data.S))],
+        X_test=X_test,
+        y_test=np.concatenate([data.y[held_out], data.y_new + offset]),
+        S_unseen=data.S_new,
+        unseen_names=[f"unseen {i}" for i in range(len(data.S_new))],
+        test_ids=[str(i) for i in range(len(X_test))],
+    )
+
+
+def run(pipeline, problem, methods, prefix=""):
+    """Run with one point per grid: how grids are searched is tested elsewhere."""
+    shared = {**parameters("parameters_training.yml"), **parameters("parameters_evaluation.yml")}
+    shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
+    inputs = {f"params:{key}": value for key, value in shared.items()}
+    inputs |= {f"params:sensitivity.{key}": value[:3] for key, value in shared["sensitivity"].items()}
+    for name in methods:
+        method = parameters(f"parameters/{name}.yml")[name]
+        method["grid"] = {key: values[len(values) // 2 :][:1] for key, values in method["grid"].items()}
+        inputs |= {f"params:{name}": method, f"{prefix}{name}.former_selection": pd.DataFrame()}
+    inputs |= {
+        f"{prefix}problem": problem,
+        f"{prefix}problem_recipe": "how to prepare new data",
+        "images": pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"}),
+    }
+    used = pipeline.inputs()
+    catalog = DataCatalog({key: MemoryDataset(value) for key, value in inputs.items() if key in used})
+    for name in pipeline.all_outputs():
+        catalog[name] = Kept()
+    SequentialRunner().run(pipeline, catalog)
+    return catalog
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_conventional_pipeline(name):
+    problem = make_problem("zsl")
+    catalog = run(create_method_pipeline(name), problem, [name, REFINES.get(name, name)])
+    metrics, predictions = catalog.load(f"{name}.metrics"), catalog.load(f"{name}.predictions")
+    right = predictions["true"] == predictions["predicted"]
+    assert metrics["accuracy"] == metrics["hit_at_1"] == right.mean()
+    assert set(predictions["label_space"]) == {"unseen"}
+    assert set(predictions["predicted"]) <= set(problem.unseen_names)
+    assert catalog.load(f"{name}.per_class")["images"].sum() == len(problem.X_test)
+    assert catalog.load(f"{name}.recipe") == "how to prepare new data"  # beside every model
+    if name in REFINES:
+        assert {"accuracy", "changed", "confident"} <= set(catalog.load(f"{name}.refinement_history"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_generalized_pipeline(name):
+    problem = make_problem("gzsl")
+    pipeline = create_method_pipeline(name, "gzsl")
+    catalog = run(pipeline, problem, [name, REFINES.get(name, name)], "gzsl_")
+    metrics, predictions = catalog.load(f"gzsl_{name}.metrics"), catalog.load(f"gzsl_{name}.predictions")
+    assert {"ausuc", "gzsl_accuracy", "gzsl_seen", "gzsl_unseen", "gzsl_harmonic_calibrated"} <= set(metrics)
+    right = predictions["true"] == predictions["predicted"]
+    assert right.mean() == pytest.approx(metrics["gzsl_accuracy_calibrated"])
+    assert set(predictions["label_space"]) == {"seen + unseen"}
+    curve = catalog.load(f"gzsl_{name}.seen_unseen_table")
+    assert (curve["unseen"].diff().dropna() >= 0).all()
+    assert (curve["seen"].diff().dropna() <= 0).all()
+
+
+def test_a_conventional_problem_is_not_evaluated_as_generalized():
+    pipeline = create_method_pipeline("eszsl", "gzsl")
+    with pytest.raises(ValueError, match="needs a problem built for it, got one for 'zsl'"):
+        run(pipeline, make_problem("zsl"), ["eszsl"], "gzsl_")
+
+
+@pytest.mark.parametrize("parameter", ["k", "lambda3"])
+def test_sensitivity_pipeline(parameter):
+    problem = make_problem("zsl")
+    pipeline = create_method_pipeline("aezsl_lr") + create_sensitivity_pipeline("aezsl_lr", parameter)
+    catalog = run(pipeline, problem, ["aezsl_lr", "aezsl"])
+    table = catalog.load(f"aezsl_lr.sensitivity_{parameter}")
+    assert len(table) == 3
+    assert table["accuracy"].between(0, 1).all()
+
+
+def test_unlabelled_test_images_are_predicted_without_accuracy():
+    problem = make_problem("zsl")
+    problem = Problem(**{**vars(problem), "y_test": None})
+    catalog = run(create_method_pipeline("eszsl_lr"), problem, ["eszsl_lr", "eszsl"])
+    assert catalog.load("eszsl_lr.metrics") == {}
+    assert catalog.load("eszsl_lr.predictions")["true"].isna().all()
+    assert len(catalog.load("eszsl_lr.predictions")) == len(problem.X_test)
+
+
+def test_selection_is_taken_over_while_nothing_changed():
+    from aezsl.pipelines.training.nodes import select_parameters
+
+    problem = make_problem("zsl")
+    settings = ({"init": {}, "grid": {"gamma": [0.1, 1.0], "lam": [1.0]}}, {"rule": "first", "n_folds": 1, "seed": 0})
+    table, chosen = select_parameters(problem, *settings, pd.DataFrame(), "eszsl")
+    marked = table.assign(mean=[2.0, 1.0])
+    again, same = select_parameters(problem, *settings, marked, "eszsl")
+    assert again is marked
+    assert same == chosen
+    other = Problem(**{**vars(problem), "X_train": problem.X_train * 2})
+    assert select_parameters(other, *settings, marked, "eszsl")[0]["mean"].max() <= 1
