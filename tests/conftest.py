@@ -44,6 +44,12 @@ class Project:
         experiments = [experiment.experiment_id for experiment in client.search_experiments()]
         return client.search_runs(experiments, order_by=["attributes.start_time DESC"])
 
+    def experiment(self, experiment_id: str) -> str:
+        """The name of an MLflow experiment of this project."""
+        import mlflow
+
+        return mlflow.MlflowClient(f"sqlite:///{self.folder}/mlflow.db").get_experiment(experiment_id).name
+
 
 @pytest.fixture(scope="session")
 def make_project(tmp_path_factory):

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.problem import ProblemError, apply_steps, build_problem
+from aezsl.problem import ProblemError, build_problem
 from aezsl.vectors import Vectors
 
 NORMALISE = {"features": ["l2"], "semantics": ["l2"]}
@@ -62,13 +62,14 @@ def test_statistics_come_from_training_data_alone(tables):
     assert np.abs(problem.X_test.mean(axis=0)).max() > 0.01
 
 
-def test_steps_do_what_their_names_say():
-    fit, other = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
-    np.testing.assert_array_equal(apply_steps(["sqrt"], fit, other)[0], [[2, -3], [1, 1]])
-    np.testing.assert_allclose(np.linalg.norm(apply_steps(["l2"], fit, other)[0], axis=1), 1)
-    np.testing.assert_allclose(apply_steps(["standardise"], fit, other)[0].std(axis=0), 1)
-    with pytest.raises(ProblemError, match="unknown normalisation step 'whiten'"):
-        apply_steps(["whiten"], fit, other)
+def test_normalisation_can_be_repeated_on_new_data(tables):
+    normalise = {"features": ["sqrt", "standardise", "l2"], "semantics": ["centre"]}
+    problem = build_problem(**tables, normalise=normalise)
+    rows = tables["features"].rows(problem.test_ids)
+    raw = tables["features"].matrix[rows].astype(float)
+    np.testing.assert_allclose(problem.feature_normaliser(raw), problem.X_test)
+    raw = tables["semantics"].matrix[tables["semantics"].rows(problem.unseen_names)].astype(float)
+    np.testing.assert_allclose(problem.semantic_normaliser(raw), problem.S_unseen)
 
 
 def test_fingerprint_changes_with_the_data(tables):

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from kedro.io import DatasetError
 
-from aezsl.semantics import embed_classes, semantics_fingerprint
+from aezsl.semantics import embed_classes, resolve_sources, semantics_fingerprint
 
 CLASSES = pd.DataFrame(
     {
@@ -41,6 +41,34 @@ def test_bag_of_words_counts_terms():
     vectors = embed_classes(CLASSES, [{"kind": "bag_of_words"}])
     assert vectors.shape == (3, 4)
     assert (vectors > 0).sum(axis=1).tolist() == [2, 1, 1]
+
+
+def test_new_classes_are_counted_in_the_words_of_the_reference():
+    new = pd.DataFrame({"class_name": ["lion"], "text": ["feline cat, strange"]})
+    old = embed_classes(CLASSES, [{"kind": "bag_of_words"}])
+    vectors = embed_classes(new, [{"kind": "bag_of_words"}], reference=CLASSES)
+    np.testing.assert_allclose(vectors[0], old[0], rtol=1e-6)  # cat and feline; nobody has been strange before
+
+
+#:   entity - animal - {cat, dog - puppy}
+EDGES = "n00000001 n00000002\nn00000002 n00000003\nn00000002 n00000004\nn00000004 n00000005\n"
+
+
+def test_wordnet_similarity_to_classes_and_their_ancestors(tmp_path):
+    (tmp_path / "edges.txt").write_text(EDGES)
+    sources = [{"kind": "wordnet", "path": str(tmp_path / "edges.txt")}]
+    classes = pd.DataFrame({"class_name": ["cat", "dog"], "wnid": ["n00000003", "n00000004"]})
+    vectors = embed_classes(classes, sources)  # to cat, dog, entity, animal
+    np.testing.assert_allclose(vectors, [[1, 1 / 3, 1 / 3, 1 / 2], [1 / 3, 1, 1 / 3, 1 / 2]])
+    puppy = pd.DataFrame({"class_name": ["puppy"], "wnid": ["n00000005"]})
+    np.testing.assert_allclose(embed_classes(puppy, sources, reference=classes), [[1 / 4, 1 / 2, 1 / 4, 1 / 3]])
+    with pytest.raises(FileNotFoundError, match=r"no file at .*none, which semantics of kind 'wordnet'"):
+        semantics_fingerprint(classes, [{"kind": "wordnet", "path": str(tmp_path / "none")}])
+
+
+def test_auto_takes_what_there_is():
+    assert resolve_sources(CLASSES, [{"kind": "auto"}]) == [{"kind": "attributes"}, {"kind": "text"}]
+    assert resolve_sources(CLASSES.drop(columns="attributes"), [{"kind": "auto"}]) == [{"kind": "text"}]
 
 
 def test_sentences_of_like_things_are_alike():

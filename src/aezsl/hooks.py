@@ -20,8 +20,8 @@ class RunRecorder:
 
     A catalog entry says in ``metadata.mlflow`` how its dataset is logged once the run has saved it: ``metrics``
     (a mapping of numbers), ``history`` (a table with one row of numbers per step), ``params`` (a mapping of chosen
-    values), ``tags``, or ``artifact`` (the file). Results of the method that gave the run its name are logged under
-    their plain names, those of other methods in the same run with the method's name before them.
+    values), ``tags``, or ``artifact`` (the file or folder). Results of the method that gave the run its name are
+    logged under their plain names, those of other methods in the same run with the method's name before them.
     Everything is logged from the main process when the run is over, so that it works under every runner.
     """
 
@@ -82,7 +82,9 @@ def _namespace(name: str) -> str:
 def _log(mlflow: Any, how: str, catalog: DataCatalog, name: str, prefix: str) -> None:
     if how == "artifact":
         path = Path(catalog.get(name)._filepath)  # type: ignore[union-attr]
-        if path.exists():
+        if path.is_dir():
+            mlflow.log_artifacts(str(path), path.name)
+        elif path.exists():
             mlflow.log_artifact(str(path), _namespace(name) or None)
         return
     values = catalog.load(name)

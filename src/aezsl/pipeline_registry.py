@@ -5,14 +5,16 @@ from kedro.pipeline import Pipeline, pipeline
 from aezsl.methods import METHODS, REFINES
 from aezsl.pipelines import (
     evaluation,
+    export,
     feature_extraction,
     ingestion,
     label_refinement,
+    predict,
     semantic_embedding,
     sensitivity,
     training,
 )
-from aezsl.pipelines.training.pipeline import create_problem_pipeline
+from aezsl.pipelines.training.pipeline import create_problem_pipeline, create_recipe_pipeline
 
 #: What ``kedro run`` without a name runs.
 DEFAULT_METHOD = "aezsl_lr"
@@ -27,7 +29,7 @@ def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
     A method that refines another one brings that one's pipeline along, results and all.
     """
     prefix = "" if setting == "zsl" else f"{setting}_"
-    inputs = {"problem": f"{prefix}problem", "images": "images"}
+    inputs = {"problem": f"{prefix}problem", "problem_recipe": f"{prefix}problem_recipe", "images": "images"}
     before = Pipeline([])
     if base := REFINES.get(method):
         before = create_method_pipeline(base, setting)
@@ -35,7 +37,7 @@ def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
         inputs |= {"base_model": f"{prefix}{base}.model", "base_chosen": f"{prefix}{base}.chosen"}
     else:
         stage = training.create_pipeline(method, setting)
-    stages = stage + evaluation.create_pipeline(method, setting)
+    stages = stage + create_recipe_pipeline() + evaluation.create_pipeline(method, setting)
     used = stages.inputs()
     shared = {f"params:{name}": f"params:{name}" for name in SHARED if f"params:{name}" in used}
     return before + pipeline(
@@ -59,4 +61,5 @@ def register_pipelines() -> dict[str, Pipeline]:
         f"sensitivity_{parameter}": methods["aezsl_lr"] + sensitivity.create_pipeline("aezsl_lr", parameter)
         for parameter in ("k", "lambda3")
     }
-    return {**data, **methods, **figures, "__default__": methods[DEFAULT_METHOD]}
+    use = {"predict": predict.create_pipeline(), "export": export.create_pipeline()}
+    return {**data, **methods, **figures, **use, "__default__": methods[DEFAULT_METHOD]}

@@ -1,14 +1,15 @@
 """The zero-shot problem: the one place where names become indices, and where bad data is refused."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from aezsl.normalise import Normaliser, fit_normaliser
 from aezsl.vectors import Vectors
 
 Array = NDArray[np.floating[Any]]
@@ -39,6 +40,8 @@ class Problem:
     S_unseen: Array  # (Ct, a)
     unseen_names: list[str]
     test_ids: list[str]
+    feature_normaliser: Normaliser = field(default_factory=Normaliser)  # what the features have been through
+    semantic_normaliser: Normaliser = field(default_factory=Normaliser)
 
     @property
     def S_target(self) -> Array:
@@ -80,8 +83,8 @@ def build_problem(
     """Join the tables into a validated problem.
 
     classes : class_name, role. split : image_id, class_name, and a column per setting saying train, test or
-    unused. normalise : steps for ``features`` and ``semantics``, see ``STEPS``; their statistics come from the
-    training images and the seen classes only. unreadable : ids of images that were skipped on purpose.
+    unused. normalise : steps for ``features`` and ``semantics``, see ``aezsl.normalise``; their statistics come from
+    the training images and the seen classes only. unreadable : ids of images that were skipped on purpose.
     """
     if setting not in SETTINGS:
         raise ProblemError(f"unknown setting {setting!r}; expected one of: {', '.join(SETTINGS)}")
@@ -102,9 +105,22 @@ def build_problem(
     what = "extract its features, or set feature_extraction.on_error to skip"
     X_train = _matrix(features, train["image_id"].tolist(), "images", "features", what)
     X_test = _matrix(features, test["image_id"].tolist(), "images", "features", what)
-    X_train, X_test = apply_steps(normalise["features"], X_train, X_test)
-    S_seen, S_unseen = apply_steps(normalise["semantics"], S[: len(seen)], S[len(seen) :])
-    return Problem(setting, X_train, y_train, S_seen, seen, X_test, y_test, S_unseen, unseen, test["image_id"].tolist())
+    of_features, X_train = fit_normaliser(normalise["features"], X_train)
+    of_semantics, S_seen = fit_normaliser(normalise["semantics"], S[: len(seen)])
+    return Problem(
+        setting,
+        X_train,
+        y_train,
+        S_seen,
+        seen,
+        of_features(X_test),
+        y_test,
+        of_semantics(S[len(seen) :]),
+        unseen,
+        test["image_id"].tolist(),
+        of_features,
+        of_semantics,
+    )
 
 
 def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -163,41 +179,3 @@ def _matrix(vectors: Vectors, wanted: list[str], kind: str, what: str, remedy: s
             f"{len(bad)} {kind} have NaN or infinite {what}, for example {wanted[bad[0]]!r}: compute them anew"
         )
     return matrix
-
-
-def _signed_sqrt(fit: Array, other: Array) -> tuple[Array, Array]:
-    return np.sign(fit) * np.sqrt(np.abs(fit)), np.sign(other) * np.sqrt(np.abs(other))
-
-
-def _centre(fit: Array, other: Array) -> tuple[Array, Array]:
-    mean = fit.mean(axis=0)
-    return fit - mean, other - mean
-
-
-def _standardise(fit: Array, other: Array) -> tuple[Array, Array]:
-    scale = fit.std(axis=0)
-    scale[scale == 0] = 1.0
-    return _centre(fit / scale, other / scale)
-
-
-def _unit_length(fit: Array, other: Array) -> tuple[Array, Array]:
-    tiny = np.finfo(np.float64).tiny
-    return tuple(m / np.maximum(np.linalg.norm(m, axis=1, keepdims=True), tiny) for m in (fit, other))  # type: ignore
-
-
-#: Normalisation steps by name. Statistics come from the first argument alone.
-STEPS: dict[str, Callable[[Array, Array], tuple[Array, Array]]] = {
-    "sqrt": _signed_sqrt,
-    "centre": _centre,
-    "standardise": _standardise,
-    "l2": _unit_length,
-}
-
-
-def apply_steps(steps: Sequence[str], fit: Array, other: Array) -> tuple[Array, Array]:
-    """Normalise two matrices by the named steps in order, learning from the first one only."""
-    for step in steps:
-        if step not in STEPS:
-            raise ProblemError(f"unknown normalisation step {step!r}; expected a list of: {', '.join(STEPS)}")
-        fit, other = STEPS[step](fit, other)
-    return fit, other

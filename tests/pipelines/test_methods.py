@@ -58,6 +58,7 @@ def run(pipeline, problem, methods, prefix=""):
         inputs |= {f"params:{name}": method, f"{prefix}{name}.former_selection": pd.DataFrame()}
     inputs |= {
         f"{prefix}problem": problem,
+        f"{prefix}problem_recipe": "how to prepare new data",
         "images": pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"}),
     }
     used = pipeline.inputs()
@@ -78,6 +79,7 @@ def test_conventional_pipeline(name):
     assert set(predictions["label_space"]) == {"unseen"}
     assert set(predictions["predicted"]) <= set(problem.unseen_names)
     assert catalog.load(f"{name}.per_class")["images"].sum() == len(problem.X_test)
+    assert catalog.load(f"{name}.recipe") == "how to prepare new data"  # beside every model
     if name in REFINES:
         assert {"accuracy", "changed", "confident"} <= set(catalog.load(f"{name}.refinement_history"))
 

@@ -1,6 +1,7 @@
 """Your own images: a folder per class and a table that describes the classes."""
 
 import unicodedata
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -38,81 +39,18 @@ class FolderDataset(BenchmarkDataset):
     def load(self) -> Benchmark:
         """Read the table and list the images; no image is opened."""
         path = self.require("classes.csv", "class_name, role, and a description or attributes per class")
-        table = self._table(path)
-        names = list(table["class_name"])
-        classes = table[[column for column in PLAIN_COLUMNS if column in table]].copy()
-        texts = self._texts(path, table)
-        if texts is not None:
-            classes["text"] = texts
-        attributes = self._attributes(path, table)
-        if attributes is not None:
-            classes["attributes"] = vectors(attributes.to_numpy())
-        if texts is None and attributes is None:
+        classes, attribute_names = read_class_table(path)
+        check_roles(path, classes)
+        if not {"text", "attributes"} & set(classes.columns):
             raise DatasetError(f"{path} describes nothing: add a column description, or columns of numbers")
+        names = list(classes["class_name"])
         images = self._images(path, names)
         of_seen = [name for name, role in zip(names, classes["role"], strict=True) if role == "seen"]
         if bare := sorted(set(of_seen) - set(images["class_name"].dropna())):
             raise DatasetError(
                 f"{self.root / 'images'} has no image of the seen classes {some(bare)}: add some, or make them unseen"
             )
-        return Benchmark(images, classes, tuple(attributes.columns) if attributes is not None else ())
-
-    @staticmethod
-    def _table(path: Path) -> pd.DataFrame:
-        """classes.csv as text, with its names made comparable to folder names."""
-        with reading(path, "a table with a header"):
-            with path.open(encoding="utf-8-sig") as lines:
-                header = next((line for line in lines if line.strip()), "")
-            # Spreadsheets of half the world write semicolons.
-            separator = next((mark for mark in (";", "\t") if mark in header and "," not in header), ",")
-            table = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        table.columns = [str(column).strip() for column in table.columns]
-        if missing := [column for column in ("class_name", "role") if column not in table]:
-            raise DatasetError(f"{path} has no column {' and '.join(missing)}; it has {', '.join(table.columns)}")
-        if len(table.index) == 0 or not isinstance(table.index, pd.RangeIndex):
-            raise DatasetError(f"{path}: expected one line per class with as many fields as the header; quote commas")
-        table = table.map(str.strip)
-        table["class_name"] = table["class_name"].map(_composed)
-        names = list(table["class_name"])
-        if repeated := duplicates(names):
-            raise DatasetError(f"{path} describes {some(repeated)} more than once")
-        if "" in names:
-            raise DatasetError(f"{path}, line {names.index('') + 2}: the class_name is empty")
-        table["role"] = table["role"].str.lower()
-        wrong = table[~table["role"].isin(ROLES)]
-        if len(wrong):
-            name, role = wrong.iloc[0][["class_name", "role"]]
-            raise DatasetError(f"{path}: the role of {name!r} must be seen or unseen, got {role!r}")
-        if table["role"].nunique() < len(ROLES):
-            raise DatasetError(f"{path}: all classes are {table['role'].iloc[0]}; both seen and unseen ones are needed")
-        return table
-
-    @staticmethod
-    def _texts(path: Path, table: pd.DataFrame) -> list[str] | None:
-        columns = [column for column in TEXT_COLUMNS if column in table]
-        if len(columns) > 1:
-            raise DatasetError(f"{path} has both {' and '.join(columns)}: keep one")
-        if not columns:
-            return None
-        texts = list(table[columns[0]])
-        if missing := [name for name, text in zip(table["class_name"], texts, strict=True) if not text]:
-            raise DatasetError(f"{path}: no {columns[0]} of {some(missing)}")
-        return texts
-
-    @staticmethod
-    def _attributes(path: Path, table: pd.DataFrame) -> pd.DataFrame | None:
-        columns = [column for column in table if column not in (*PLAIN_COLUMNS, *TEXT_COLUMNS)]
-        if not columns:
-            return None
-        numbers = pd.DataFrame({column: pd.to_numeric(table[column], errors="coerce") for column in columns})
-        bad = np.argwhere(~np.isfinite(numbers.to_numpy(np.float64)))
-        if len(bad):
-            row, column = bad[0]
-            raise DatasetError(
-                f"{path}: attribute {columns[column]!r} of {table['class_name'].iloc[row]!r} must be a number, got "
-                f"{table[columns[column]].iloc[row]!r}; text belongs in a column named description"
-            )
-        return numbers
+        return Benchmark(images, classes, attribute_names)
 
     def _images(self, table: Path, names: list[str]) -> pd.DataFrame:
         base = self.require("images", "one folder of images per class")
@@ -131,6 +69,85 @@ class FolderDataset(BenchmarkDataset):
         if not files:
             raise DatasetError(f"{base} has no images: expected images/<class>/<any name>.jpg, png, webp or bmp")
         return image_table(self.root, files, labels)
+
+
+def read_class_table(path: Path, text: str | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The classes of a classes.csv (or of such a text, said to come from ``path``), and the names of its attributes.
+
+    Columns: class_name, and of role, group, wnid, text and attributes those that the table has.
+    """
+    table = _parse(path, path.read_text(encoding="utf-8-sig") if text is None else text)
+    classes = table[[column for column in PLAIN_COLUMNS if column in table]].copy()
+    texts, attributes = _texts(path, table), _attributes(path, table)
+    if texts is not None:
+        classes["text"] = texts
+    if attributes is None:
+        return classes, ()
+    classes["attributes"] = vectors(attributes.to_numpy())
+    return classes, tuple(attributes.columns)
+
+
+def check_roles(path: Path, classes: pd.DataFrame) -> None:
+    """Every class must be seen or unseen, and there must be some of both."""
+    if "role" not in classes:
+        raise DatasetError(f"{path} has no column role: say seen or unseen for every class")
+    wrong = classes[~classes["role"].isin(ROLES)]
+    if len(wrong):
+        name, role = wrong.iloc[0][["class_name", "role"]]
+        raise DatasetError(f"{path}: the role of {name!r} must be seen or unseen, got {role!r}")
+    if classes["role"].nunique() < len(ROLES):
+        raise DatasetError(f"{path}: all classes are {classes['role'].iloc[0]}; both seen and unseen ones are needed")
+
+
+def _parse(path: Path, text: str) -> pd.DataFrame:
+    """The table as text, with its names made comparable to folder names."""
+    with reading(path, "a table with a header"):
+        header = next((line for line in text.splitlines() if line.strip()), "")
+        # Spreadsheets of half the world write semicolons.
+        separator = next((mark for mark in (";", "\t") if mark in header and "," not in header), ",")
+        table = pd.read_csv(StringIO(text), sep=separator, dtype=str, keep_default_na=False)
+    table.columns = [str(column).strip() for column in table.columns]
+    if "class_name" not in table:
+        raise DatasetError(f"{path} has no column class_name; it has {', '.join(table.columns)}")
+    if len(table.index) == 0 or not isinstance(table.index, pd.RangeIndex):
+        raise DatasetError(f"{path}: expected one line per class with as many fields as the header; quote commas")
+    table = table.map(str.strip)
+    table["class_name"] = table["class_name"].map(_composed)
+    names = list(table["class_name"])
+    if repeated := duplicates(names):
+        raise DatasetError(f"{path} describes {some(repeated)} more than once")
+    if "" in names:
+        raise DatasetError(f"{path}, line {names.index('') + 2}: the class_name is empty")
+    if "role" in table:
+        table["role"] = table["role"].str.lower()
+    return table
+
+
+def _texts(path: Path, table: pd.DataFrame) -> list[str] | None:
+    columns = [column for column in TEXT_COLUMNS if column in table]
+    if len(columns) > 1:
+        raise DatasetError(f"{path} has both {' and '.join(columns)}: keep one")
+    if not columns:
+        return None
+    texts = list(table[columns[0]])
+    if missing := [name for name, text in zip(table["class_name"], texts, strict=True) if not text]:
+        raise DatasetError(f"{path}: no {columns[0]} of {some(missing)}")
+    return texts
+
+
+def _attributes(path: Path, table: pd.DataFrame) -> pd.DataFrame | None:
+    columns = [column for column in table if column not in (*PLAIN_COLUMNS, *TEXT_COLUMNS)]
+    if not columns:
+        return None
+    numbers = pd.DataFrame({column: pd.to_numeric(table[column], errors="coerce") for column in columns})
+    bad = np.argwhere(~np.isfinite(numbers.to_numpy(np.float64)))
+    if len(bad):
+        row, column = bad[0]
+        raise DatasetError(
+            f"{path}: attribute {columns[column]!r} of {table['class_name'].iloc[row]!r} must be a number, got "
+            f"{table[columns[column]].iloc[row]!r}; text belongs in a column named description"
+        )
+    return numbers
 
 
 def _composed(name: str) -> str:

@@ -1,15 +1,14 @@
 """Fitted methods on disk: numbers and a description, never code."""
 
-import json
-import os
-import uuid
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from kedro.io import AbstractDataset, DatasetError
 
+from aezsl.datasets._npz import load_npz, save_npz
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method
+from aezsl.recipe import Recipe
 
 
 class ModelDataset(AbstractDataset[ZeroShotClassifier, ZeroShotClassifier]):
@@ -24,7 +23,7 @@ class ModelDataset(AbstractDataset[ZeroShotClassifier, ZeroShotClassifier]):
         self.metadata = metadata
 
     def save(self, data: ZeroShotClassifier) -> None:
-        """Write beside the place, then rename."""
+        """Write the file."""
         path = f"{type(data).__module__}:{type(data).__name__}"
         name = next((name for name, registered in METHODS.items() if registered == path), None)
         if name is None:
@@ -32,24 +31,34 @@ class ModelDataset(AbstractDataset[ZeroShotClassifier, ZeroShotClassifier]):
         state = data.get_state()
         arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
         scalars = {key: value for key, value in state.items() if key not in arrays}
-        header = json.dumps({"method": name, "parameters": data.get_params(), "scalars": scalars})
-        self._filepath.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._filepath.with_name(f".{uuid.uuid4().hex}.npz")
-        try:
-            np.savez(temporary, allow_pickle=False, header=np.array(header), **arrays)
-            os.replace(temporary, self._filepath)
-        finally:
-            temporary.unlink(missing_ok=True)
+        save_npz(self._filepath, {"method": name, "parameters": data.get_params(), "scalars": scalars}, arrays)
 
     def load(self) -> ZeroShotClassifier:
         """The fitted method."""
-        try:
-            with np.load(self._filepath, allow_pickle=False) as file:
-                header = json.loads(str(file["header"]))
-                arrays = {key: file[key] for key in file.files if key != "header"}
-        except (OSError, KeyError, ValueError) as error:
-            raise DatasetError(f"{self._filepath} is not a model saved by this project: {error}") from error
+        header, arrays = load_npz(self._filepath, "a model")
         return make_method(header["method"], **header["parameters"]).set_state({**arrays, **header["scalars"]})
+
+    def _exists(self) -> bool:
+        return self._filepath.is_file()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._filepath)}
+
+
+class RecipeDataset(AbstractDataset[Recipe, Recipe]):
+    """How images and classes became the numbers that a model was trained on, as one ``.npz`` file beside the model."""
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._filepath = Path(filepath)
+        self.metadata = metadata
+
+    def save(self, data: Recipe) -> None:
+        """Write the file."""
+        save_npz(self._filepath, *data.state())
+
+    def load(self) -> Recipe:
+        """The recipe."""
+        return Recipe.from_state(*load_npz(self._filepath, "a recipe"))
 
     def _exists(self) -> bool:
         return self._filepath.is_file()

@@ -153,7 +153,7 @@ def _breadth_first(start: str, neighbours: dict[str, list[str]]) -> dict[str, in
 
 
 def similarity_vectors(
-    wnids: Sequence[str], edges: Iterable[Edge], measure: Measure = "path"
+    wnids: Sequence[str], edges: Iterable[Edge], measure: Measure = "path", reference: Sequence[str] | None = None
 ) -> tuple[NDArray[np.float32], list[str]]:
     """Each class as its similarities to all classes and all their ancestors: the paper's second embedding of Dogs.
 
@@ -161,14 +161,16 @@ def similarity_vectors(
     default is the path measure, which needs none, and the other two use information content computed from the
     hierarchy itself. For the 113 breeds of the paper the dimension is then about its 163 (120 breeds: 172).
 
-    Returns the matrix (classes, nodes), and the nodes: the classes in their order, then the other ancestors sorted.
+    Returns the matrix (classes, nodes), and the nodes: the classes in their order, then the other ancestors sorted;
+    those of the ``reference`` classes where they are given, so that vectors of new classes fit to theirs.
     """
     if measure not in get_args(Measure):
         raise DatasetError(f"measure must be one of {', '.join(get_args(Measure))}, got {measure!r}")
     hierarchy = Hierarchy(edges)
-    if strangers := [wnid for wnid in wnids if wnid not in hierarchy.parents]:
+    reference = wnids if reference is None else reference
+    if strangers := [wnid for wnid in (*wnids, *reference) if wnid not in hierarchy.parents]:
         raise DatasetError(f"not in the hierarchy: {some(strangers)}; use the edges of WordNet 3.0")
-    ancestors = set().union(*(hierarchy.distances(wnid) for wnid in wnids)) - set(wnids)
-    nodes = [*dict.fromkeys(wnids), *sorted(ancestors)]
+    ancestors = set().union(*(hierarchy.distances(wnid) for wnid in reference)) - set(reference)
+    nodes = [*dict.fromkeys(reference), *sorted(ancestors)]
     matrix = [[hierarchy.similarity(wnid, node, measure) for node in nodes] for wnid in wnids]
     return np.array(matrix, dtype=np.float32).reshape(len(wnids), len(nodes)), nodes

@@ -28,6 +28,8 @@ Array = NDArray[np.float32]
 #: blob, which "VGG fc6" refers to, holds the values after the in-place ReLU.
 FEATURE_LAYERS = dict.fromkeys(("vgg11", "vgg13", "vgg16", "vgg19"), "classifier.1")
 
+#: Raised whenever the same image file would give other pixels, so that no stored feature outlives the code it is from.
+PREPROCESSING = 2
 
 Engine = tuple[Callable[[Image.Image], Array], Callable[[Array], Array]]
 
@@ -62,7 +64,13 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None)
             loaded = networks.torchvision_network(name, weights, layer)
         return loaded.preprocess, _onnx_engine(loaded.network)
 
-    config = {"backbone": name, "weights": _weights_name(name, weights), "layer": layer, "engine": "onnxruntime"}
+    config = {
+        "backbone": name,
+        "weights": _weights_name(name, weights),
+        "layer": layer,
+        "engine": "onnxruntime",
+        "preprocessing": PREPROCESSING,
+    }
     return Backbone(config, load)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +23,8 @@ class UnreadableImageError(ValueError):
     """Some image files cannot be decoded."""
 
 
-def read_image(path: str | Path) -> Image.Image:
-    """An image as RGB, on white where it is transparent."""
+def read_image(path: str | Path | IO[bytes]) -> Image.Image:
+    """An image file as RGB, on white where it is transparent."""
     with Image.open(path) as image:
         image.draft("RGB", DRAFT_SIZE)
         if image.mode in ("RGB", "L"):

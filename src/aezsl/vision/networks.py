@@ -70,8 +70,9 @@ def _lite_preprocess(image: Image.Image) -> Array:
     """Centre square of 7/8 of the shorter side, bicubic to 224 px, (pixel - 127) / 128."""
     side = max(1, int(min(image.size) * 224 / 256))
     left, top = (image.width - side) // 2, (image.height - side) // 2
-    box = (left, top, left + side, top + side)
-    pixels = np.asarray(image.resize((224, 224), Image.Resampling.BICUBIC, box=box), dtype=np.float32)
+    # Cropped first: resize(box=...) would let pixels from outside the square into its border.
+    square = image.crop((left, top, left + side, top + side))
+    pixels = np.asarray(square.resize((224, 224), Image.Resampling.BICUBIC), dtype=np.float32)
     return ((pixels.transpose(2, 0, 1) - 127) / 128).astype(np.float32)
 
 

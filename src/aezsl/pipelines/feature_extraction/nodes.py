@@ -8,7 +8,7 @@ import pandas as pd
 
 from aezsl.datasets.vector_store import VectorCacheDataset
 from aezsl.vectors import VectorChunk
-from aezsl.vision.backbones import make_backbone
+from aezsl.vision.backbones import Backbone, make_backbone
 from aezsl.vision.extraction import UnreadableImageError, extract_features
 from aezsl.vision.feature_files import import_features
 
@@ -24,6 +24,13 @@ def extract(
             yield chunk, {}
         return
     backbone = make_backbone(settings["backbone"], settings["weights"], settings["layer"])
+    yield from extract_with(backbone, images, cache, settings)
+
+
+def extract_with(
+    backbone: Backbone, images: pd.DataFrame, cache: VectorCacheDataset, settings: dict[str, Any]
+) -> Iterator[tuple[VectorChunk, dict[str, str]]]:
+    """The same by a given backbone."""
     known = cache.known(backbone.fingerprint)
     unreadable: dict[str, str] = {}
     shards = extract_features(images, known, backbone, settings["batch_size"], settings["shard_size"])

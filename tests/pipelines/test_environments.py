@@ -1,0 +1,102 @@
+"""The environments of the benchmarks: small overlays, each with its own adapter and its own place for results."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aezsl import settings
+from tests.conftest import ROOT
+from tests.datasets.helpers import reference
+from tests.datasets.test_xlsa17 import Files
+from tests.synthetic import make_synthetic
+
+#: Adapter, backbone and kinds of semantics of each.
+ENVIRONMENTS = {
+    "cub": ("CUBDataset", "vgg19", ["attributes"]),
+    "sun": ("SUNDataset", "vgg19", ["attributes"]),
+    "dogs": ("DogsDataset", "googlenet", ["bag_of_words", "wordnet"]),
+    "awa2": ("AWA2Dataset", "resnet101", ["attributes"]),
+    "xlsa17": ("Xlsa17Dataset", "file", ["attributes"]),
+    "own": ("FolderDataset", "efficientnet_lite0", ["auto"]),
+}
+
+
+def configuration(env, given=None):
+    return settings.CONFIG_LOADER_CLASS(str(ROOT / "conf"), env, given, **settings.CONFIG_LOADER_ARGS)
+
+
+def metrics(project, benchmark, method="eszsl"):
+    return json.loads((project.folder / "data/08_reporting" / benchmark / method / "metrics.json").read_text())
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_each_says_how_its_data_are_read_and_described(env):
+    adapter, backbone, kinds = ENVIRONMENTS[env]
+    loader = configuration(env)
+    entry, parameters = loader["catalog"]["raw_benchmark"], loader["parameters"]
+    assert entry["type"].endswith(f".{adapter}")
+    assert entry["root"].startswith("data/01_raw/")
+    assert parameters["feature_extraction"]["backbone"] == backbone
+    assert parameters["feature_extraction"]["batch_size"] == 8  # what the overlay does not name stays
+    assert [source["kind"] for source in parameters["semantic_embedding"]["sources"]] == kinds
+    assert parameters["ingestion"] == {"groups": [], "sources": [], "complete": False}
+    assert parameters["selection"]["rule"] == ("random" if env == "own" else "first")
+
+
+def test_no_two_share_a_place_or_an_experiment():
+    places = [configuration(env)["globals"]["benchmark"] for env in (*ENVIRONMENTS, "local")]
+    places += [configuration("xlsa17", {"xlsa17": {"name": name}})["globals"]["benchmark"] for name in ("AWA2", "APY")]
+    places.append(configuration("own", {"own": {"name": "shells"}})["globals"]["benchmark"])
+    assert len(set(map(str.lower, places))) == len(places)
+
+
+def test_the_command_line_moves_data_and_results_together():
+    loader = configuration("xlsa17", {"xlsa17": {"name": "APY", "root": "/elsewhere"}})
+    assert loader["catalog"]["raw_benchmark"]["name"] == "APY"
+    assert loader["catalog"]["raw_benchmark"]["root"] == "/elsewhere"
+    assert loader["parameters"]["feature_extraction"]["path"] == "/elsewhere/APY/res101.mat"
+    assert loader["catalog"]["images"]["filepath"] == "data/03_primary/xlsa17_APY/images.parquet"
+    loader = configuration("dogs", {"dogs": {"wordnet": "/elsewhere/data.noun"}})
+    assert loader["parameters"]["semantic_embedding"]["sources"][1]["path"] == "/elsewhere/data.noun"
+
+
+def test_sun_has_the_papers_smaller_k():
+    assert configuration("sun")["parameters"]["aezsl_lr"]["init"]["k"] == 10
+    assert configuration("cub")["parameters"]["aezsl_lr"]["init"]["k"] == 100
+
+
+def test_xlsa17_from_two_files_to_metrics_in_a_place_of_their_own(make_project, tmp_path):
+    data = make_synthetic()
+    n_seen, n = len(data.S), len(data.y)
+    names = [f"class{c}" for c in range(n_seen + len(data.S_new))]
+    split = {"trainval_loc": np.arange(n), "test_seen_loc": [], "test_unseen_loc": np.arange(n, n + len(data.y_new))}
+    labels = np.concatenate([data.y, data.y_new + n_seen])
+    Files(names, np.vstack([data.S, data.S_new]), labels, np.vstack([data.X, data.X_new]), split).write(tmp_path)
+    project = make_project()
+    project.kedro("run", "--env=xlsa17", "--pipeline=eszsl", f"--params=xlsa17.root={tmp_path},xlsa17.name=TOY")
+    assert metrics(project, "xlsa17_TOY")["per_class_accuracy"] > 2 / len(data.S_new)
+    assert {path.name for path in (project.folder / "data").glob("*/*")} == {"xlsa17_TOY"}
+    (experiment,) = {run.info.experiment_id for run in project.runs()}
+    assert project.experiment(experiment) == "aezsl_xlsa17_TOY"
+
+
+def test_cub_with_stored_features_reaches_the_known_accuracy(make_project):
+    root, unseen = reference("cub/CUB_200_2011"), reference("cub/unseen_proposed_split.txt")
+    features = reference("cub/features/efficientnet_lite0.npz")
+    project = make_project()
+    given = [f"cub.root={root}", f"cub.unseen_list={unseen}", "cub.attributes=shipped"]
+    given += ["feature_extraction.backbone=file", f"feature_extraction.path={features}"]
+    project.kedro("run", "--env=cub", "--pipeline=eszsl", f"--params={','.join(given)}")
+    assert metrics(project, "cub")["per_class_accuracy"] == pytest.approx(0.588, abs=0.01)
+
+
+def test_dogs_by_words_and_wordnet_with_stored_features(make_project, tmp_path):
+    features, root = reference("dogs/features/efficientnet_lite0.npz"), reference("dogs")
+    (tmp_path / "files.txt").write_text("\n".join(np.load(features)["files"]))
+    given = [f"dogs.root={root}", f"dogs.image_list={tmp_path}/files.txt"]
+    given += [f"dogs.wordnet={reference('imagenet/wordnet.is_a.txt')}"]
+    given += ["feature_extraction.backbone=file", f"feature_extraction.path={features}"]
+    project = make_project()
+    project.kedro("run", "--env=dogs", "--pipeline=eszsl", f"--params={','.join(given)}")
+    assert metrics(project, "dogs")["per_class_accuracy"] > 0.3  # 30 unseen breeds

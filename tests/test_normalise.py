@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from aezsl.normalise import STEPS, fit_normaliser
+
+TRAINING, NEW = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
+
+
+def test_steps_do_what_their_names_say():
+    np.testing.assert_array_equal(fit_normaliser(["sqrt"], TRAINING)[1], [[2, -3], [1, 1]])
+    np.testing.assert_allclose(np.linalg.norm(fit_normaliser(["l2"], TRAINING)[1], axis=1), 1)
+    np.testing.assert_allclose(fit_normaliser(["standardise"], TRAINING)[1], [[1, -1], [-1, 1]])
+    np.testing.assert_allclose(fit_normaliser(["centre"], TRAINING)[1], [[1.5, -5], [-1.5, 5]])
+
+
+def test_new_rows_are_treated_as_the_training_rows_were():
+    np.testing.assert_allclose(fit_normaliser(["centre"], TRAINING)[0](NEW), [[13.5, 4]])
+    np.testing.assert_allclose(fit_normaliser(["standardise"], TRAINING)[0](NEW), [[9, 0.8]])
+    rows = np.random.default_rng(0).normal(size=(6, 3))
+    for steps in ([], ["sqrt", "centre", "l2"], list(STEPS), ["centre", "l2", "centre"]):
+        normaliser, expected = fit_normaliser(steps, rows)
+        np.testing.assert_allclose(normaliser(rows), expected, atol=1e-12)
+
+
+def test_rows_that_cannot_be_scaled_stay_finite():
+    normaliser, rows = fit_normaliser(["standardise", "l2"], np.ones((3, 2)))
+    assert not rows.any()
+    assert np.isfinite(normaliser(np.zeros((1, 2)))).all()
+
+
+def test_unknown_steps_are_refused():
+    with pytest.raises(ValueError, match="unknown normalisation step 'whiten'"):
+        fit_normaliser(["whiten"], TRAINING)

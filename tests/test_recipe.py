@@ -1,0 +1,113 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from aezsl.datasets.model import RecipeDataset
+from aezsl.methods import METHODS, make_method
+from aezsl.normalise import Normaliser, fit_normaliser
+from aezsl.recipe import Recipe, TrainedModel
+from aezsl.vision.backbones import make_backbone
+from tests.synthetic import make_synthetic
+
+
+def make_recipe(**changes):
+    data = make_synthetic()
+    n_seen, n_unseen = len(data.S), len(data.S_new)
+    vectors = np.vstack([data.S, data.S_new])
+    classes = pd.DataFrame({"class_name": [f"class{c}" for c in range(n_seen + n_unseen)]})
+    parts = {
+        "backbone": {"name": "resnet18", "weights": "random", "layer": None, "fingerprint": ""},
+        "features": fit_normaliser(["standardise", "l2"], data.X)[0],
+        "semantics": fit_normaliser(["centre"], data.S)[0],
+        "sources": [{"kind": "attributes"}],
+        "attribute_names": [f"a{i}" for i in range(vectors.shape[1])],
+        "classes": classes.assign(role=["seen"] * n_seen + ["unseen"] * n_unseen),
+        "class_vectors": vectors,
+        "example": data.X[:2],
+    }
+    return Recipe(**(parts | changes)), data
+
+
+def described(vectors, names):
+    return pd.DataFrame({"class_name": names, "attributes": list(vectors)})
+
+
+def test_a_saved_recipe_gives_the_same_numbers(tmp_path):
+    recipe, data = make_recipe()
+    dataset = RecipeDataset(filepath=str(tmp_path / "recipe.npz"))
+    dataset.save(recipe)
+    loaded = dataset.load()
+    np.testing.assert_array_equal(loaded.features(data.X_new), recipe.features(data.X_new))
+    np.testing.assert_array_equal(loaded.targets().vectors, recipe.targets().vectors)
+    pd.testing.assert_frame_equal(loaded.classes, recipe.classes)
+    assert (loaded.backbone, loaded.sources) == (recipe.backbone, recipe.sources)
+
+
+def test_new_data_are_classified_as_if_they_had_been_in_the_problem():
+    recipe, data = make_recipe()
+    X, X_new = recipe.features(data.X), recipe.features(data.X_new)
+    S, S_new = recipe.semantics(data.S), recipe.semantics(data.S_new)
+    model = make_method("eszsl").fit(X, data.y, S)
+    expected = model.rank(X_new, S_new, 3)
+    targets = recipe.targets()
+    answer = TrainedModel(model, recipe).classify(data.X_new, targets, 3)
+    names = np.array(targets.names)
+    assert answer["top_3"].tolist() == names[expected.classes].tolist()
+    np.testing.assert_allclose(answer["score"], expected.scores[:, 0])
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_few_new_rows_suffice_for_any_method(name, count):
+    recipe, data = make_recipe()
+    model = make_method(name).fit(recipe.features(data.X), data.y, recipe.semantics(data.S))
+    answer = TrainedModel(model, recipe).classify(data.X_new[:count], recipe.targets(), 2)
+    assert len(answer) == count
+    assert answer["top_2"].map(len).eq(2).all()
+    assert np.isfinite(np.vstack(answer["top_2_scores"])).all()
+
+
+def test_targets_by_name_by_description_and_by_default():
+    recipe, data = make_recipe()
+    n_seen = len(data.S)
+    assert recipe.targets().names == [f"class{n_seen + c}" for c in range(len(data.S_new))]
+    by_name = recipe.targets(pd.DataFrame({"class_name": ["class3", "class1"]}))
+    np.testing.assert_allclose(by_name.vectors, recipe.semantics(data.S[[3, 1]]))
+    by_description = recipe.targets(described(data.S[[3, 1]], ["x", "y"]))
+    np.testing.assert_allclose(by_description.vectors, by_name.vectors, rtol=1e-5, atol=1e-6)
+    assert by_description.names == ["x", "y"]
+
+
+def test_attributes_are_brought_into_the_order_of_training():
+    recipe, data = make_recipe()
+    order = np.random.default_rng(0).permutation(data.S.shape[1])
+    shuffled = recipe.targets(described(data.S[:2][:, order], ["x", "y"]), [f"a{i}" for i in order])
+    np.testing.assert_allclose(shuffled.vectors, recipe.semantics(data.S[:2]), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="no attribute 'a0'"):
+        recipe.targets(described(data.S[:2, 1:], ["x", "y"]), recipe.attribute_names[1:])
+    with pytest.raises(ValueError, match="described by"):
+        recipe.targets(described(data.S[:2, 1:], ["x", "y"]))
+
+
+def test_strangers_without_a_description_are_refused():
+    with pytest.raises(ValueError, match="'unicorn' was not in training and is not described"):
+        make_recipe()[0].targets(pd.DataFrame({"class_name": ["class1", "unicorn"]}))
+
+
+def test_the_backbone_must_be_that_of_training():
+    config = {"name": "resnet18", "weights": "random", "layer": None}
+    good = make_recipe(backbone={**config, "fingerprint": make_backbone("resnet18", "random").fingerprint})[0]
+    assert good.make_backbone().config["backbone"] == "resnet18"
+    with pytest.raises(ValueError, match="trained on features of resnet18, not of vgg16"):
+        good.make_backbone("vgg16")
+    with pytest.raises(ValueError, match="train again"):
+        make_recipe()[0].make_backbone()
+    from_file = make_recipe(backbone={**config, "name": "file"})[0]
+    with pytest.raises(ValueError, match="features from a file"):
+        from_file.make_backbone()
+    assert from_file.make_backbone("efficientnet_lite0").config["backbone"] == "efficientnet_lite0"
+
+
+def test_no_steps_change_nothing():
+    rows = np.arange(6.0).reshape(2, 3)
+    assert Normaliser()(rows) is rows
