@@ -21,11 +21,18 @@ METHODS: dict[str, str] = {
     "conse": "aezsl.methods.conse:ConSE",
     "costa": "aezsl.methods.costa:COSTA",
     "dap": "aezsl.methods.dap:DAP",
+    "devise": "aezsl.methods.devise:DeViSE",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
     "eszsl_lr": "aezsl.methods.eszsl_lr:ESZSLLR",
     "exem": "aezsl.methods.exem:EXEM",
     "iap": "aezsl.methods.iap:IAP",
+    "jlse": "aezsl.methods.jlse:JLSE",
+    "latem": "aezsl.methods.latem:LatEm",
+    "rkt": "aezsl.methods.rkt:RKT",
+    "secml": "aezsl.methods.secml:SECML",
+    "sje": "aezsl.methods.sje:SJE",
     "sse": "aezsl.methods.sse:SSE",
+    "sync": "aezsl.methods.sync:SynC",
 }
 
 # Methods that refine the labels of another, linear one on the test images themselves: name -> that method.

@@ -1,0 +1,90 @@
+"""DeViSE: images mapped next to their class vector, by a hinge rank loss."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
+from aezsl.methods._ranking_sgd import minimise_ranking_loss
+
+
+class DeViSE(LinearZeroShotClassifier):
+    r"""Deep visual-semantic embedding, on given features.
+
+    .. math::
+        \min_M \frac1n \sum_i \sum_{c \ne y_i} \left\{ \mathrm{margin} - t_{y_i}' M x_i + t_c' M x_i \right\}_+,
+        \quad t_c = s_c / \|s_c\|
+
+    by stochastic gradient descent; an unseen class is chosen by its cosine with the mapped image. X is (n, d), S is
+    (C, a), M is (a, d).
+
+    What differs: the original goes on to train the network that makes x; here x is given, which is the original's
+    first stage. A step averages over a mini-batch, at a constant rate, where the original adapts its rates.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Constant step size, for features of unit norm.
+    n_epochs : int
+        Passes over the training samples.
+    margin : float
+        Lead that the true class must have; 0.1 in the original.
+    violator : str
+        ``all`` sums over all violating classes, as the loss says; ``first`` stops at the first one in random order,
+        the original's short cut.
+    batch_size : int
+        Samples per step.
+    random_state : int
+        Seed of the start, of the order of samples and of the violating classes.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[Any]]] = {"learning_rate": [0.03, 0.1, 0.3, 1.0], "n_epochs": [10, 30]}
+    citation: ClassVar[str] = (
+        "A. Frome, G. S. Corrado, J. Shlens, S. Bengio, J. Dean, M. Ranzato and T. Mikolov. "
+        "DeViSE: a deep visual-semantic embedding model. NIPS 2013."
+    )
+
+    M_: Array
+
+    def __init__(
+        self,
+        learning_rate: float = 0.1,
+        n_epochs: int = 20,
+        margin: float = 0.1,
+        violator: str = "all",
+        batch_size: int = 64,
+        random_state: int = 0,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.n_epochs = n_epochs
+        self.margin = margin
+        self.violator = violator
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def _fit(self, X: Array, y: Labels, S: Array) -> None:
+        if self.violator not in ("all", "first"):
+            raise ValueError(f"violator must be 'all' or 'first', got {self.violator!r}")
+        (W,) = minimise_ranking_loss(
+            X,
+            y,
+            _unit_rows(S),
+            violator=self.violator,
+            margin=self.margin,
+            learning_rate=self.learning_rate,
+            n_epochs=self.n_epochs,
+            batch_size=self.batch_size,
+            random_state=self.random_state,
+        )
+        self.M_ = W.T
+
+    def _classifiers(self, S_target: Array) -> Array:
+        # The length of M x is common to all classes, so this ranks as the cosine does.
+        return self.M_.T @ _unit_rows(S_target).T
+
+
+def _unit_rows(S: Array) -> Array:
+    unit: Array = S / np.linalg.norm(S, axis=1, keepdims=True)
+    return unit

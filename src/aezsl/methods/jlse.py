@@ -1,0 +1,215 @@
+"""JLSE: does this image match this description? Asked of latent codes of both."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve
+from scipy.optimize import fmin_l_bfgs_b
+from scipy.special import expit
+
+from aezsl.methods._base import Array, Labels, ZeroShotClassifier
+from aezsl.methods._linalg import row_space_eigh
+
+
+class JLSE(ZeroShotClassifier):
+    r"""Joint latent similarity embedding.
+
+    Whether an image x and a description s match (y = 1) or not (y = -1) is asked of latent codes of both, which are
+    found together with the answer,
+
+    .. math:: \log p(y | s, x) \ge \max_{z, v} \log p_B(z | s) + \log p_D(v | x) + \log p_W(y | z, v)
+
+    with a mixture over a dictionary B of descriptions, a code over a dictionary D of features, and a bilinear match:
+
+    .. math::
+        -\log p_B(z | s) &= \tfrac\rho2 \left( \|s - B'z\|^2 + \lambda_s \|z\|^2 \right), \quad z \ge 0,\; 1'z = 1 \\
+        -\log p_D(v | x) &= \tfrac\rho2 \left( \|x - D'v\|^2 + \lambda_v \|v\|^2 \right), \quad \|D_j\| \le 1 \\
+        -\log p_W(y | z, v) &= \log(1 + \exp(-y\, z'Wv))
+
+    Training minimises the mean over all pairs of image and seen class plus :math:`\frac{\lambda_W}2 \|W\|_F^2`, in turn
+    over W, the codes of images, D, the codes of classes, and B. The class with the largest bound is chosen; for given
+    z the maximum over v is a problem in one variable, solved exactly. X is (n, d), S is (C, a), B is (C, a),
+    D is (h, d), W is (C, h).
+
+    What differs: the match is logistic, a probability as the model says, where the original trains W with a hinge.
+    Matching and other pairs have the same total weight, as there are C - 1 times more of the latter. B starts
+    at the seen descriptions and D at the principal directions, so that nothing is random.
+
+    Parameters
+    ----------
+    n_atoms : int
+        h, the size of the dictionary of features; at most the rank of X is used.
+    lam_w : float
+        Weight of the norm of W.
+    lam_s : float
+        Weight of the norm of class codes: larger values mix more classes.
+    lam_v : float
+        Weight of the norm of image codes.
+    precision : float
+        rho, how much restoring image and description counts beside the match; for large values codes ignore it.
+    n_rounds : int
+        Rounds of the alternation.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "lam_w": [1e-8, 1e-7, 1e-6],
+        "lam_s": [0.001, 0.003, 0.01],
+    }
+    citation: ClassVar[str] = (
+        "Z. Zhang and V. Saligrama. Zero-shot learning via joint latent similarity embedding. CVPR 2016."
+    )
+
+    B_: Array
+    D_: Array
+    W_: Array
+
+    def __init__(
+        self,
+        n_atoms: int = 200,
+        lam_w: float = 1e-7,
+        lam_s: float = 0.003,
+        precision: float = 1000.0,
+        lam_v: float = 0.01,
+        n_rounds: int = 2,
+    ) -> None:
+        self.n_atoms = n_atoms
+        self.lam_w = lam_w
+        self.lam_s = lam_s
+        self.precision = precision
+        self.lam_v = lam_v
+        self.n_rounds = n_rounds
+
+    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
+        X = np.asarray(X, dtype=np.float64)
+        directions, _ = row_space_eigh(X)
+        return X, y, S.astype(np.float64), directions.T
+
+    def _fit(self, X: Array, y: Labels, S: Array, directions: Array) -> None:
+        if self.n_atoms < 1 or self.n_rounds < 1:
+            raise ValueError(f"n_atoms and n_rounds must be at least 1, got {self.n_atoms} and {self.n_rounds}")
+        penalties = {name: getattr(self, name) for name in ("lam_w", "lam_s", "lam_v", "precision")}
+        if min(penalties.values()) <= 0:
+            raise ValueError(f"penalties and precision must be positive, got {penalties}")
+        signs = np.where(np.arange(len(S)) == y[:, None], 1.0, -1.0)
+        weights = np.where(signs > 0, 0.5, 0.5 / (len(S) - 1))
+        self.D_ = directions[: self.n_atoms]
+        self.B_ = S
+        Z = mixtures(S, self.B_, self.lam_s)
+        V = self._image_codes(X)
+        self.W_ = np.zeros((len(self.B_), len(self.D_)))
+        for _ in range(self.n_rounds):
+            self.W_ = match_weights(self.W_, Z, V, signs, weights, self.lam_w)
+            V = self._matched_image_codes(X, Z, V, signs, weights)
+            self.D_ = _into_unit_ball(_ridge(V, X))
+            pull = (weights * signs * expit(-signs * (V @ self.W_.T @ Z.T))).T @ (V @ self.W_.T) / len(X)
+            Z = mixtures(S, self.B_, self.lam_s, start=Z, pull=pull * len(S) / self.precision)
+            self.B_ = _ridge(Z, S)
+        # Codes of new images come without labels, so the last W is fitted to codes made that way.
+        Z, V = mixtures(S, self.B_, self.lam_s), self._image_codes(X)
+        self.W_ = match_weights(self.W_, Z, V, signs, weights, self.lam_w)
+
+    def _curvature(self) -> Array:
+        """Second derivative (h, h) of -log p_D by the code of an image, over the precision."""
+        curvature: Array = self.D_ @ self.D_.T + self.lam_v * np.eye(len(self.D_))
+        return curvature
+
+    def _image_codes(self, X: Array) -> Array:
+        codes: Array = solve(self._curvature(), self.D_ @ X.T, assume_a="pos").T
+        return codes
+
+    def _matched_image_codes(
+        self, X: Array, Z: Array, V: Array, signs: Array, weights: Array, n_steps: int = 5
+    ) -> Array:
+        """Codes that also serve the match: steps that minimise a quadratic upper bound, so that none goes up."""
+        G = Z @ self.W_
+        curvature = self._curvature()
+        # The logistic loss curves by at most 1/4; a class weighs at most 1/2 in the loss of an image.
+        bound = cho_factor(self.precision * curvature + (G.T @ G) / 8)
+        for _ in range(n_steps):
+            residual = -weights * signs * expit(-signs * (V @ G.T))
+            gradient = self.precision * (V @ curvature - X @ self.D_.T) + residual @ G
+            V = V - cho_solve(bound, gradient.T).T
+        return V
+
+    def _decide(self, X: Array, S_target: Array) -> Array:
+        G = mixtures(S_target.astype(np.float64), self.B_, self.lam_s) @ self.W_
+        room = np.einsum("ch,hc->c", G, solve(self._curvature(), G.T, assume_a="pos"))
+        return match_bound(self._image_codes(X) @ G.T, room / self.precision)
+
+
+def mixtures(
+    S: Array, B: Array, lam: float, start: Array | None = None, pull: Array | None = None, n_steps: int = 300
+) -> Array:
+    """Rows z of the simplex that minimise ``|s - B'z|^2 / 2 + lam |z|^2 / 2 - pull'z``, by accelerated projection."""
+    gram = B @ B.T + lam * np.eye(len(B))
+    linear = S @ B.T + (0.0 if pull is None else pull)
+    rate = 1 / np.linalg.norm(gram, 2)
+    Z = np.full((len(S), len(B)), 1 / len(B)) if start is None else start
+    ahead, momentum = Z, 1.0
+    for _ in range(n_steps):
+        new = project_to_simplex(ahead - rate * (ahead @ gram - linear))
+        faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead = new + (momentum - 1) / faster * (new - Z)
+        converged = np.abs(new - Z).max() < 1e-10
+        Z, momentum = new, faster
+        if converged:
+            break
+    return Z
+
+
+def project_to_simplex(V: Array) -> Array:
+    """Nearest points of the simplex to the rows of V (Duchi et al., ICML 2008)."""
+    ordered = -np.sort(-V, axis=1)
+    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, V.shape[1] + 1)
+    last = (ordered > excess).sum(axis=1) - 1
+    nearest: Array = np.maximum(V - excess[np.arange(len(V)), last, None], 0)
+    return nearest
+
+
+def match_weights(W: Array, Z: Array, V: Array, signs: Array, weights: Array, lam: float) -> Array:
+    """W (C, h) of the match, given all codes: weighted logistic regression on pairs."""
+    n = len(V)
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        W = flat.reshape(Z.shape[1], V.shape[1])
+        agreement = signs * (V @ W.T @ Z.T)
+        value = (weights * np.logaddexp(0, -agreement)).sum() / n + lam / 2 * (flat**2).sum()
+        residual = -weights * signs * expit(-agreement) / n
+        return float(value), ((residual @ Z).T @ V + lam * W).ravel()
+
+    solution, _, _ = fmin_l_bfgs_b(objective, W.ravel(), maxiter=60, factr=1e8)
+    return np.asarray(solution).reshape(W.shape)
+
+
+def match_bound(t: Array, room: Array, n_steps: int = 31) -> Array:
+    """``max_u log p(match | t + u) - u^2 / (2 room)``: what a code gains by moving towards a match.
+
+    t (n, C) is the match of the image's own code; moving the code shifts it by u at a cost that falls with room (C,).
+    Newton steps in turn with halvings of the bracket, as Newton alone cycles where there is much room.
+    """
+    room = np.maximum(room, 1e-12)
+    low, high = np.zeros_like(t), room * expit(-t)
+    u = high
+    for step in range(n_steps):
+        miss = expit(-(t + u))
+        slope = u / room - miss
+        low, high = np.where(slope < 0, u, low), np.where(slope < 0, high, u)
+        newton = u - slope / (1 / room + miss * (1 - miss))
+        u = (low + high) / 2 if step % 2 else np.clip(newton, low, high)
+    bound: Array = -np.logaddexp(0, -(t + u)) - u**2 / (2 * room)
+    return bound
+
+
+def _ridge(codes: Array, rows: Array) -> Array:
+    """The dictionary that best restores the rows from their codes; a trace of ridge for atoms that no row uses."""
+    gram = codes.T @ codes
+    gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
+    dictionary: Array = solve(gram, codes.T @ rows, assume_a="pos")
+    return dictionary
+
+
+def _into_unit_ball(D: Array) -> Array:
+    inside: Array = D / np.maximum(np.linalg.norm(D, axis=1, keepdims=True), 1)
+    return inside

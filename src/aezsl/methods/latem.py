@@ -1,0 +1,81 @@
+"""LatEm: several bilinear mappings, of which every pair of image and class picks its best."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from aezsl.methods._base import Array, Labels, ZeroShotClassifier
+from aezsl.methods._ranking_sgd import compatibilities, minimise_ranking_loss
+
+
+class LatEm(ZeroShotClassifier):
+    r"""Latent embeddings: a piecewise linear compatibility.
+
+    .. math::
+        \min_{W_1 \dots W_K} \frac1n \sum_i \sum_{c \ne y_i} \left\{ 1 + F(x_i, s_c) - F(x_i, s_{y_i}) \right\}_+,
+        \quad F(x, s) = \max_k x' W_k s
+
+    by stochastic gradient descent at a constant rate that estimates the inner sum by one random class per sample, as
+    the original does. The violating class is pushed down in the map that scored it, the true class up in the map
+    that scores it; these may differ. X is (n, d), S is (C, a), W is (K, d, a), started at N(0, 1/d).
+
+    What differs: a step averages over a mini-batch instead of taking one sample. The original gives two ways to find
+    K, pruning of rarely chosen maps and cross-validation; this is the latter. The original standardises every feature,
+    which here belongs to the preparation of the data.
+
+    Parameters
+    ----------
+    n_maps : int
+        K; one map with ``violator="max"`` is SJE.
+    learning_rate : float
+        Constant step size, for features and semantics of unit norm.
+    n_epochs : int
+        Passes over the training samples.
+    violator : str
+        Which classes a sample is compared with: ``random`` as in the original, ``max``, ``all`` or ``first``.
+    batch_size : int
+        Samples per step.
+    random_state : int
+        Seed of the start, of the order of samples and of the violating classes.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[Any]]] = {"n_maps": [2, 4, 6], "learning_rate": [30.0, 100.0]}
+    citation: ClassVar[str] = (
+        "Y. Xian, Z. Akata, G. Sharma, Q. Nguyen, M. Hein and B. Schiele. "
+        "Latent embeddings for zero-shot classification. CVPR 2016."
+    )
+
+    W_: Array
+
+    def __init__(
+        self,
+        n_maps: int = 4,
+        learning_rate: float = 30.0,
+        n_epochs: int = 20,
+        violator: str = "random",
+        batch_size: int = 64,
+        random_state: int = 0,
+    ) -> None:
+        self.n_maps = n_maps
+        self.learning_rate = learning_rate
+        self.n_epochs = n_epochs
+        self.violator = violator
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def _fit(self, X: Array, y: Labels, S: Array) -> None:
+        self.W_ = minimise_ranking_loss(
+            X,
+            y,
+            S,
+            violator=self.violator,
+            margin=1.0,
+            learning_rate=self.learning_rate,
+            n_epochs=self.n_epochs,
+            batch_size=self.batch_size,
+            random_state=self.random_state,
+            n_maps=self.n_maps,
+        )
+
+    def _decide(self, X: Array, S_target: Array) -> Array:
+        return compatibilities(self.W_, X, S_target)[0]

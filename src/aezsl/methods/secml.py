@@ -1,0 +1,197 @@
+"""SECML: attributes predicted for an image and those of a class, compared under a learnt metric."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist
+
+from aezsl.methods._base import Array, Labels, ZeroShotClassifier
+
+Parameters = dict[str, Array]
+
+
+class SECML(ZeroShotClassifier):
+    r"""Semantic embedding consistency by metric learning.
+
+    .. math::
+        \min_{W_X, b_X, W_A, \tau} \sum_{(x, s, z)} \left\{ 1 - z (\tau - D^2(x, s)) \right\}_+
+        + \lambda \sum_{z = 1} \|s - \hat A(x)\|^2 + \mu \left( \|W_X\|_F^2 + \|b_X\|^2 + \|W_A\|_F^2 \right)
+
+    over pairs of an image and a class that are consistent (z = 1) or not (z = -1), with the embedding of images
+    :math:`\hat A(x) = \max(0, W_X'x + b_X)` and the Mahalanobis distance :math:`D(x, s) = \|W_A'(\hat A(x) - s)\|`:
+    one loss for a discriminating metric, one for attributes that stay what they are. The class with the smallest
+    distance is chosen. X is (n, d), S is (C, a), W_X is (d, a), W_A is (a, m).
+
+    As in the original every image comes with its own class and one inconsistent class, which is the hardest one
+    under the current metric or a random one, and all is learnt together by mini-batch gradient descent (Adam).
+
+    What differs: losses are means over pairs, so that the weights do not depend on the size of the data. The
+    semantics are first shifted by the smallest value that each dimension has on the seen classes and divided by the
+    median distance between classes. The distance does not see the shift, but the rectifier, meant for attributes
+    that are positive or zero, then suits signed text vectors too; the scale makes the margin of 1 meaningful. b_X
+    starts at the mean attributes and W_A at the identity (its first m columns), not at random.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the attribute prediction loss.
+    mu : float
+        Weight of the penalty.
+    n_components : int or None
+        m, the rank of the metric; None takes a.
+    negatives : str
+        ``hard`` or ``random`` inconsistent classes.
+    n_epochs : int
+        Passes over the training samples.
+    learning_rate : float
+        Step size of Adam; falls linearly to zero over the passes.
+    batch_size : int
+        Images per step.
+    random_state : int
+        Seed of the start, of the order of samples and of random negatives.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[Any]]] = {"lam": [1.0, 10.0], "mu": [3e-4, 1e-3, 3e-3]}
+    citation: ClassVar[str] = (
+        "M. Bucher, S. Herbin and F. Jurie. "
+        "Improving semantic embedding consistency by metric learning for zero-shot classification. ECCV 2016."
+    )
+
+    W_X_: Array
+    b_X_: Array
+    W_A_: Array
+    tau_: float
+    shift_: Array
+    unit_: float
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        mu: float = 1e-3,
+        n_components: int | None = None,
+        negatives: str = "hard",
+        n_epochs: int = 20,
+        learning_rate: float = 0.01,
+        batch_size: int = 128,
+        random_state: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.mu = mu
+        self.n_components = n_components
+        self.negatives = negatives
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def _fit(self, X: Array, y: Labels, S: Array) -> None:
+        self._check_parameters(S.shape[1])
+        self.shift_ = S.min(axis=0).astype(np.float64)
+        self.unit_ = float(np.median(pdist(S))) or 1.0
+        # Single precision: the noise of the descent is far above its rounding.
+        X, T = np.asarray(X, dtype=np.float32), self._scaled(S).astype(np.float32)
+        rng = np.random.default_rng(self.random_state)
+        theta = self._start(X.shape[1], T, rng)
+        moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in theta.items()}
+        n_batches = max(1, round(len(X) / self.batch_size))
+        n_steps = self.n_epochs * n_batches
+        for epoch in range(self.n_epochs):
+            for b, batch in enumerate(np.array_split(rng.permutation(len(X)), n_batches)):
+                negative = self._negatives(theta, X[batch], y[batch], T, rng)
+                _, gradient = consistency_loss(theta, X[batch], y[batch], negative, T, self.lam, self.mu)
+                step = epoch * n_batches + b
+                _adam(theta, gradient, moments, step + 1, self.learning_rate * (1 - step / n_steps))
+        self.W_X_, self.b_X_, self.W_A_ = (theta[name].astype(np.float64) for name in ("W_X", "b_X", "W_A"))
+        self.tau_ = float(theta["tau"])
+
+    def _decide(self, X: Array, S_target: Array) -> Array:
+        embedded = np.maximum(X @ self.W_X_ + self.b_X_, 0)
+        return -cdist(embedded @ self.W_A_, self._scaled(S_target) @ self.W_A_, "sqeuclidean")
+
+    def _scaled(self, S: Array) -> Array:
+        scaled: Array = (S - self.shift_) / self.unit_
+        return scaled
+
+    def _start(self, d: int, T: Array, rng: np.random.Generator) -> Parameters:
+        a = T.shape[1]
+        return {
+            "W_X": (rng.standard_normal((d, a)) * 0.1 / np.sqrt(d)).astype(np.float32),
+            "b_X": T.mean(axis=0),
+            "W_A": np.eye(a, self.n_components or a, dtype=np.float32),
+            "tau": np.array(1.0, dtype=np.float32),
+        }
+
+    def _negatives(self, theta: Parameters, X: Array, y: Labels, T: Array, rng: np.random.Generator) -> Labels:
+        if self.negatives == "random":
+            drawn: Labels = rng.integers(len(T) - 1, size=len(X))
+            return drawn + (drawn >= y)
+        P = np.maximum(X @ theta["W_X"] + theta["b_X"], 0) @ theta["W_A"]
+        Q = T @ theta["W_A"]
+        closeness = 2 * P @ Q.T - (Q**2).sum(axis=1)  # minus the squared distance, up to a constant per image
+        closeness[np.arange(len(X)), y] = -np.inf
+        hardest: Labels = closeness.argmax(axis=1)
+        return hardest
+
+    def _check_parameters(self, a: int) -> None:
+        if not (self.lam >= 0 and self.mu >= 0 and self.learning_rate > 0):
+            raise ValueError(
+                "lam and mu must not be negative and learning_rate must be positive, "
+                f"got lam={self.lam}, mu={self.mu}, learning_rate={self.learning_rate}"
+            )
+        if self.n_components is not None and not 1 <= self.n_components <= a:
+            raise ValueError(f"n_components must be 1 .. {a} or None, got {self.n_components}")
+        if self.negatives not in ("hard", "random"):
+            raise ValueError(f"negatives must be 'hard' or 'random', got {self.negatives!r}")
+        if self.n_epochs < 1 or self.batch_size < 1:
+            raise ValueError(f"n_epochs and batch_size must be at least 1, got {self.n_epochs} and {self.batch_size}")
+
+
+def consistency_loss(
+    theta: Parameters, X: Array, y: Labels, negative: Labels, T: Array, lam: float, mu: float
+) -> tuple[float, Parameters]:
+    """The objective for images X paired with their classes y and with inconsistent classes, and its gradient."""
+    W_X, b_X, W_A, tau = theta["W_X"], theta["b_X"], theta["W_A"], theta["tau"]
+    n = len(X)
+    A = np.maximum(X @ W_X + b_X, 0)
+    error = A - T[y]
+    value = lam * (error**2).sum() / n + mu * sum((part**2).sum() for part in (W_X, b_X, W_A))
+    dA = 2 * lam * error / n
+    dW_A = np.zeros_like(W_A)
+    dtau = np.zeros_like(tau)
+    for z, classes in ((1, y), (-1, negative)):
+        difference = A - T[classes]
+        projected = difference @ W_A
+        hinge = np.maximum(1 - z * (tau - (projected**2).sum(axis=1)), 0)
+        value += hinge.sum() / n
+        active = z * (hinge > 0).astype(A.dtype) / n
+        dprojected = 2 * active[:, None] * projected
+        dW_A += difference.T @ dprojected
+        dA += dprojected @ W_A.T
+        dtau -= active.sum()
+    dA *= A > 0
+    return float(value), {
+        "W_X": X.T @ dA + 2 * mu * W_X,
+        "b_X": dA.sum(axis=0) + 2 * mu * b_X,
+        "W_A": dW_A + 2 * mu * W_A,
+        "tau": dtau,
+    }
+
+
+def _adam(
+    theta: Parameters,
+    gradient: Parameters,
+    moments: dict[str, tuple[Array, Array]],
+    step: int,
+    rate: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+) -> None:
+    """One step of Adam (Kingma and Ba, 2015), in place."""
+    rate *= np.sqrt(1 - beta2**step) / (1 - beta1**step)
+    for name, g in gradient.items():
+        first, second = moments[name]
+        first += (1 - beta1) * (g - first)
+        second += (1 - beta2) * (g**2 - second)
+        theta[name] -= rate * first / (np.sqrt(second) + 1e-8)

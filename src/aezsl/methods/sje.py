@@ -1,0 +1,67 @@
+"""SJE: one bilinear mapping, trained as a structured support vector machine."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
+from aezsl.methods._ranking_sgd import minimise_ranking_loss
+
+
+class SJE(LinearZeroShotClassifier):
+    r"""Structured joint embedding.
+
+    .. math::
+        \min_W \frac1n \sum_i \max_c \left\{ \Delta(y_i, c) + F(x_i, s_c) - F(x_i, s_{y_i}) \right\}_+,
+        \quad F(x, s) = x' W s, \quad \Delta(y, c) = [c \ne y]
+
+    by stochastic gradient descent at a constant rate: the most violating class of every sample is pushed down, its
+    true class up. X is (n, d), S is (C, a), W is (d, a). As in the original there is no penalty on W: the number of
+    passes and the rate are the regularisation.
+
+    What differs: a step averages the gradient over a mini-batch instead of taking one sample. A margin is no
+    parameter, for scaling it scales the solution and the rate, and no score changes its rank.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Constant step size, for features and semantics of unit norm.
+    n_epochs : int
+        Passes over the training samples.
+    batch_size : int
+        Samples per step.
+    random_state : int
+        Seed of the start and of the order of samples.
+
+    """
+
+    grid: ClassVar[Mapping[str, list[Any]]] = {"learning_rate": [1.0, 3.0, 10.0, 30.0], "n_epochs": [10, 30]}
+    citation: ClassVar[str] = (
+        "Z. Akata, S. Reed, D. Walter, H. Lee and B. Schiele. "
+        "Evaluation of output embeddings for fine-grained image classification. CVPR 2015."
+    )
+
+    W_: Array
+
+    def __init__(
+        self, learning_rate: float = 10.0, n_epochs: int = 20, batch_size: int = 64, random_state: int = 0
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def _fit(self, X: Array, y: Labels, S: Array) -> None:
+        (self.W_,) = minimise_ranking_loss(
+            X,
+            y,
+            S,
+            violator="max",
+            margin=1.0,
+            learning_rate=self.learning_rate,
+            n_epochs=self.n_epochs,
+            batch_size=self.batch_size,
+            random_state=self.random_state,
+        )
+
+    def _classifiers(self, S_target: Array) -> Array:
+        return self.W_ @ S_target.T

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from aezsl.methods import make_method
+from aezsl.methods.secml import consistency_loss
+from tests.methods.contract import MethodContract
+from tests.oracles.secml import secml_objective
+from tests.synthetic import make_synthetic
+
+
+class TestSECML(MethodContract):
+    method = "secml"
+    params = {"lam": 1.0, "mu": 1e-4, "n_epochs": 30, "batch_size": 32, "learning_rate": 0.02}
+
+
+def random_problem():
+    data = make_synthetic(n_seen=6, per_class=4, d=7, a=5)
+    rng = np.random.default_rng(0)
+    theta = {
+        "W_X": rng.normal(size=(7, 5)) * 0.3,
+        "b_X": rng.normal(size=5) * 0.3,
+        "W_A": rng.normal(size=(5, 3)),
+        "tau": np.array(1.3),
+    }
+    negative = (data.y + rng.integers(1, 6, len(data.y))) % 6
+    return theta, data, negative
+
+
+def test_loss_equals_the_sum_over_pairs():
+    theta, data, negative = random_problem()
+    value, _ = consistency_loss(theta, data.X, data.y, negative, data.S, 0.7, 0.01)
+    np.testing.assert_allclose(value, secml_objective(theta, data.X, data.y, negative, data.S, 0.7, 0.01))
+
+
+@pytest.mark.parametrize("name", ["W_X", "b_X", "W_A", "tau"])
+def test_gradient_equals_finite_differences(name):
+    theta, data, negative = random_problem()
+    _, gradient = consistency_loss(theta, data.X, data.y, negative, data.S, 0.7, 0.01)
+    for at in np.ndindex(theta[name].shape):
+        sides = []
+        for sign in (1, -1):
+            moved = {key: value.copy() for key, value in theta.items()}
+            moved[name][at] += sign * 1e-6
+            sides.append(consistency_loss(moved, data.X, data.y, negative, data.S, 0.7, 0.01)[0])
+        np.testing.assert_allclose(gradient[name][at], (sides[0] - sides[1]) / 2e-6, atol=1e-6, rtol=1e-5)
+
+
+def test_score_is_the_distance_under_the_metric():
+    data = make_synthetic()
+    model = make_method("secml", n_components=4, n_epochs=2).fit(*data[:3])
+    assert model.W_A_.shape == (10, 4)
+    x, s = data.X_new[5], (data.S_new[2] - model.shift_) / model.unit_
+    difference = np.maximum(x @ model.W_X_ + model.b_X_, 0) - s
+    expected = -difference @ model.W_A_ @ model.W_A_.T @ difference
+    np.testing.assert_allclose(model.decision_function(data.X_new, data.S_new)[5, 2], expected)
+
+
+def test_shifting_all_class_vectors_changes_nothing():
+    """The rectifier is placed relative to the seen classes, so signed semantics work as attributes do."""
+    data = make_synthetic()
+    model = make_method("secml", n_epochs=3)
+    plain = model.fit(*data[:3]).decision_function(data.X_new, data.S_new)
+    shifted = model.fit(data.X, data.y, data.S - 3.0).decision_function(data.X_new, data.S_new - 3.0)
+    np.testing.assert_allclose(shifted, plain, rtol=5e-2, atol=1e-2 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("negatives", ["hard", "random"])
+def test_training_separates_consistent_from_inconsistent_pairs(negatives):
+    data = make_synthetic(n_seen=10)
+    model = make_method("secml", negatives=negatives, n_epochs=30, batch_size=32).fit(*data[:3])
+    distance = -model.decision_function(data.X, data.S)
+    own = distance[np.arange(len(data.y)), data.y]
+    assert np.median(own) < model.tau_ < np.median(distance)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"lam": -1.0}, "must not be negative"),
+        ({"learning_rate": 0.0}, "must be positive"),
+        ({"n_components": 11}, "n_components must be 1 .. 10"),
+        ({"negatives": "none"}, "'hard' or 'random'"),
+        ({"n_epochs": 0}, "at least 1"),
+    ],
+)
+def test_bad_parameters_are_refused(bad, message):
+    with pytest.raises(ValueError, match=message):
+        make_method("secml", **bad).fit(*make_synthetic()[:3])
