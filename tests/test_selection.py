@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.methods._base import ZeroShotClassifier
-from aezsl.selection import class_folds, class_split, cross_validate, grid_points
+from aezsl.selection import class_folds, class_split, cross_validate, grid_points, most_cautious
 from tests.synthetic import make_synthetic
 
 
@@ -155,3 +156,11 @@ class TestCrossValidate:
         data = make_synthetic()
         table = cross_validate(Spy(), *data[:3], class_folds(30, 8), {})
         assert len(table) == 1
+
+
+def test_of_what_chance_cannot_tell_apart_the_most_cautious_is_chosen():
+    table = pd.DataFrame({"g": [1.0, 3.0, 10.0, 10.0], "n": [1, 1, 1, 2], "mean": [0.60, 0.59, 0.58, 0.5]})
+    few, many = (most_cautious(table, ["g", "n"], n) for n in (500, 5_000_000))  # standard errors 0.022 and 0.0002
+    assert few.iloc[0].to_list() == [10.0, 1, 0.58]
+    assert many.iloc[0].to_list() == [1.0, 1, 0.60]
+    assert len(few) == 4

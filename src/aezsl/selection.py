@@ -95,6 +95,20 @@ def cross_validate(
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
 
 
+def most_cautious(table: pd.DataFrame, by: Sequence[str], n_samples: int) -> pd.DataFrame:
+    """The table with the row to choose first: of all that are within one standard error of the best, the most cautious.
+
+    by: parameters whose larger values are more cautious, the most important first. n_samples: validation samples
+    behind a score. A difference that chance explains is no reason to depart further from what is known to work
+    (the one-standard-error rule of Breiman et al. 1984).
+    """
+    best = float(table["mean"].max())
+    near = table["mean"] >= best - np.sqrt(best * (1 - best) / n_samples)
+    first = table[near].sort_values([*by, "mean"], ascending=False, kind="stable").index[0]
+    ordered: pd.DataFrame = pd.concat([table.loc[[first]], table.drop(index=first)])
+    return ordered
+
+
 def _points_table(points: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """One row per point; a column with None keeps it, where pandas would make it NaN."""
     columns = {}

@@ -6,15 +6,16 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import aezsl
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods import ZeroShotClassifier, make_method
+from aezsl.methods import ZeroShotClassifier, make_method, method_class
 from aezsl.problem import Problem, build_problem
 from aezsl.recipe import KEPT_COLUMNS, Recipe
-from aezsl.selection import class_folds, cross_validate, grid_points
+from aezsl.selection import class_folds, cross_validate, grid_points, most_cautious
 from aezsl.semantics import resolve_sources
 from aezsl.vectors import Vectors
 
@@ -59,7 +60,7 @@ def assemble_problem(
 def select_parameters(
     problem: Problem, method: dict[str, Any], selection: dict[str, Any], former: pd.DataFrame, name: str
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Scores of every point of the grid on validation classes, best first, and the parameters to use.
+    """Scores of every point of the grid on validation classes, the chosen one first, and the parameters to use.
 
     ``former`` is the table of an earlier run: it is taken over where data, settings and code are still the same.
     """
@@ -74,6 +75,8 @@ def select_parameters(
         table = cross_validate(estimator, problem.X_train, problem.y_train, problem.S_seen, folds, method["grid"])
         table.insert(0, "point", range(len(table)))
         table = table.sort_values("mean", ascending=False, kind="stable").assign(key=key)
+        if cautious_by := [parameter for parameter in method_class(name).cautious_by if parameter in method["grid"]]:
+            table = most_cautious(table, cautious_by, sum(int(np.isin(problem.y_train, fold).sum()) for fold in folds))
     chosen = {**method["init"], **points[int(table["point"].iloc[0])]}
     log.info("%s: chose %s (validation accuracy %.4f)", name, chosen, table["mean"].iloc[0])
     return table, chosen
