@@ -1,10 +1,11 @@
 """The README's walk through one's own images, word for word: train, name new images, export, serve."""
 
 import base64
+import contextlib
 import json
 import os
 import re
-import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -111,7 +112,7 @@ def server(project):
             port = probe.getsockname()[1]
     except OSError as error:
         pytest.skip(f"no port can be bound here: {error}")
-    command = shlex.split(SERVE.replace("5001", str(port)))
+    command = ["bash", "-c", f"exec {SERVE.replace('5001', str(port))}"]
     log = (project.folder / "serve.log").open("w")
     process = subprocess.Popen(
         command, cwd=project.folder, env=environment(), stdout=log, stderr=log, start_new_session=True
@@ -122,17 +123,18 @@ def server(project):
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/ping", timeout=5)
                 break
-            except (urllib.error.URLError, OSError):
+            except OSError:
                 time.sleep(1)
         yield f"http://127.0.0.1:{port}/invocations"
     finally:
-        os.killpg(process.pid, 15)  # the workers too: this group is ours alone
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)  # the workers too: this group is ours alone
         process.wait(60)
 
 
 def ask(address, body):
     request = urllib.request.Request(address, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=120) as answer:
+    with urllib.request.urlopen(request, timeout=600) as answer:
         return json.load(answer)["predictions"]
 
 
