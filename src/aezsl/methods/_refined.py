@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from aezsl.evaluation.ranking import Ranking, top_k
-from aezsl.methods._base import BLOCK_ENTRIES, Array, Labels, LinearZeroShotClassifier, ZeroShotClassifier
+from aezsl.evaluation.ranking import Ranking
+from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier, ZeroShotClassifier
 from aezsl.methods._pool import Pool
 from aezsl.methods.refinement import LabelRefinement, Refinement
 
@@ -98,12 +98,13 @@ class RefinedClassifier(ZeroShotClassifier):
         return refinement
 
     def rank(self, X: ArrayLike, S_target: ArrayLike, k: int) -> Ranking:
-        """The final label first, then the classes by the scores of the refined classifiers."""
+        """The final label first, then the classes as the base ranks them.
+
+        The refined classifiers are fitted to one label per sample and know little of the others: on emoji the true
+        class was among their five best for 43% of the samples, among the base's for 60%.
+        """
         X, S_target = self._check_query(X, S_target)
-        refinement = self._refined(X, S_target)
-        step = max(1, BLOCK_ENTRIES // len(S_target))
-        blocks = [top_k(refinement.scores(X[i : i + step]), k) for i in range(0, len(X), step)]
-        return Ranking.concatenate(blocks).with_first(refinement.labels)
+        return self._base.rank(X, S_target, k).with_first(self._refined(X, S_target).labels)
 
     def get_state(self) -> dict[str, Any]:
         """The fitted values of the base."""

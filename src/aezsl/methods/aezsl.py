@@ -158,10 +158,20 @@ class AEZSL(LinearZeroShotClassifier):
                 f"got tol={self.tol}, memory_mb={self.memory_mb}, max_iter={self.max_iter}"
             )
 
+    def get_state(self) -> dict[str, Any]:
+        """All fitted values, and the solution for the targets last asked about: they need not be solved again."""
+        state = super().get_state()
+        if self._solution is not None:
+            state |= {"targets_": self._solution.S_target, "Z_": self._solution.shared, "P_": self._solution.P}
+        return state
+
     def set_state(self, state: Mapping[str, Any]) -> Self:
         """Become fitted with the values ``get_state`` gave."""
+        kept = {name: value for name, value in state.items() if name not in ("targets_", "Z_", "P_")}
         self._decompositions, self._solution = Decompositions(), None
-        return super().set_state(state)
+        if "targets_" in state:
+            self._solution = Solution(state["targets_"], self._solution_key, state["Z_"], state["P_"])
+        return super().set_state(kept)
 
     def _classifiers(self, S_target: Array) -> Array:
         if self.solver == "direct" and self.lambda3 > 0 and self._table_pays(len(S_target)):
@@ -180,7 +190,7 @@ class AEZSL(LinearZeroShotClassifier):
 
     def _solve(self, S_target: Array) -> Solution:
         """The solution for these targets, kept until other targets or parameters come."""
-        key = (*self._lambdas, self.solver, self.tol, self.max_iter)
+        key = self._solution_key
         if self._solution is None or not self._solution.answers(S_target, key):
             self._solution = Solution(S_target.copy(), key, *self._solve_anew(S_target))
         return self._solution
@@ -232,6 +242,10 @@ class AEZSL(LinearZeroShotClassifier):
         weights = squared_cosines(S_target, self.S_)
         keep_mb = 0.0 if self._table_pays(len(S_target)) else self.memory_mb  # the table takes the right sides' place
         return decompose_targets(self._seen, weights, S_target @ self.Q_, keep_mb)
+
+    @property
+    def _solution_key(self) -> tuple[Any, ...]:
+        return (*self._lambdas, self.solver, self.tol, self.max_iter)
 
     @property
     def _lambdas(self) -> Lambdas:

@@ -12,7 +12,7 @@ import pandas as pd
 import aezsl
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods import ZeroShotClassifier, make_method, method_class
+from aezsl.methods import LinearZeroShotClassifier, ZeroShotClassifier, make_method, method_class
 from aezsl.problem import Problem, build_problem
 from aezsl.recipe import KEPT_COLUMNS, Recipe
 from aezsl.selection import class_folds, cross_validate, grid_points, most_cautious
@@ -92,8 +92,11 @@ def selection_key(problem: Problem, method: dict[str, Any], selection: dict[str,
 
 
 def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> ZeroShotClassifier:
-    """The method, fitted on all seen classes."""
-    return make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
+    """The method, fitted on all seen classes; a linear one also remembers its classifiers of the target classes."""
+    model = make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
+    if isinstance(model, LinearZeroShotClassifier):
+        model.classifiers(problem.S_target)
+    return model
 
 
 def keep_recipe(recipe: Recipe) -> Recipe:
