@@ -32,7 +32,8 @@ class JLSE(ZeroShotClassifier):
     z the maximum over v is a problem in one variable, solved exactly. X is (n, d), S is (C, a), B is (C, a),
     D is (h, d), W is (C, h).
 
-    What differs: the match is logistic, a probability as the model says, where the original trains W with a hinge.
+    What differs: the match is logistic, the plain reading of a probability; a margin loss would leave ties among
+    all classes that meet the margin. How the original weighs and initialises its terms is not followed to the letter.
     Matching and other pairs have the same total weight, as there are C - 1 times more of the latter. B starts
     at the seen descriptions and D at the principal directions, so that nothing is random.
 

@@ -27,9 +27,10 @@ class RKT(LinearZeroShotClassifier):
     alone or together with the seen data, and an image gets the class whose semantics have the highest cosine with
     :math:`M'x`. X is (n, d), S is (C, a), M is (d, a).
 
-    What differs: the original draws samples; here the expectation over the Gaussians is taken exactly, which is the
-    limit of many samples, needs no seed, and makes M a closed form. All target classes enter the mapping together,
-    so scores of a class depend on which others are asked for, as they do in the original.
+    What differs: the covariance is common to all classes. The original generates samples; here the expectation over
+    the Gaussians is taken exactly, which is the limit of many samples, needs no seed, and makes M a closed form. All
+    target classes enter the mapping together, so scores of a class depend on which others are asked for, as they do
+    in the original.
 
     Parameters
     ----------

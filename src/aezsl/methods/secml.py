@@ -72,7 +72,7 @@ class SECML(ZeroShotClassifier):
         mu: float = 1e-3,
         n_components: int | None = None,
         negatives: str = "hard",
-        n_epochs: int = 20,
+        n_epochs: int = 5,
         learning_rate: float = 0.01,
         batch_size: int = 128,
         random_state: int = 0,
