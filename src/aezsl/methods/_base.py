@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from aezsl.evaluation.ranking import Ranking, top_k
+from aezsl.evaluation.ranking import Ranking, top_k, top_k_products
 
 Array = NDArray[np.floating[Any]]
 Labels = NDArray[np.integer[Any]]
@@ -157,11 +157,9 @@ class LinearZeroShotClassifier(ZeroShotClassifier):
         return self._classifiers(check_semantics("S_target", S_target, self.n_semantics_in_))
 
     def rank(self, X: ArrayLike, S_target: ArrayLike, k: int) -> Ranking:
-        """As the base class, building the classifiers once for all blocks."""
+        """As the base class, building the classifiers once; then memory grows with neither samples nor classes."""
         X, S_target = self._check_query(X, S_target)
-        P = self._classifiers(S_target)
-        step = max(1, BLOCK_ENTRIES // P.shape[1])
-        return Ranking.concatenate([top_k(X[i : i + step] @ P, k) for i in range(0, len(X), step)])
+        return top_k_products(X, self._classifiers(S_target), k)
 
     def _decide(self, X: Array, S_target: Array) -> Array:
         return X @ self._classifiers(S_target)
