@@ -12,7 +12,9 @@ __all__ = ["METHODS", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_me
 
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
+    "daezsl": "aezsl.methods.daezsl:DAEZSL",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
+    "eszsl_net": "aezsl.methods.eszsl_net:ESZSLNet",
 }
 
 
