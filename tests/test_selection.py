@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +6,7 @@ from hypothesis import strategies as st
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.methods._base import ZeroShotClassifier
-from aezsl.selection import best_point, class_folds, class_split, cross_validate, grid_points
+from aezsl.selection import class_folds, class_split, cross_validate, grid_points
 from tests.synthetic import make_synthetic
 
 
@@ -146,28 +145,13 @@ class TestCrossValidate:
             np.testing.assert_array_equal(S_val[:, 0], held_out + 1)
             assert not set(S_train[:, 0]) & set(S_val[:, 0])
 
-    def test_parameters_come_back_as_they_were_given(self):
+    def test_rows_are_the_points_of_the_grid_in_order(self):
         data = make_synthetic()
         grid = {"size": [3, 5], "depth": [None, 2], "strength": [0.5, "auto"]}
         table = cross_validate(Spy(), *data[:3], class_folds(30, 8), grid)
-        best = best_point(table, list(grid))  # all tie: the first
-        assert best == {"size": 3, "depth": None, "strength": 0.5}
-        assert type(best["size"]) is int
-        assert [best_point(table[i:], list(grid)) for i in range(8)] == grid_points(grid)
+        assert table[list(grid)].to_dict("records") == grid_points(grid)
 
     def test_a_method_without_a_grid_is_one_point(self):
         data = make_synthetic()
         table = cross_validate(Spy(), *data[:3], class_folds(30, 8), {})
         assert len(table) == 1
-        assert best_point(table, []) == {}
-
-
-class TestBestPoint:
-    def test_takes_the_highest_mean_and_the_earlier_row_on_ties(self):
-        table = pd.DataFrame({"k": [1, 2, 3, 4], "mean": [0.1, 0.5, 0.5, 0.2]})
-        assert best_point(table, ["k"]) == {"k": 2}
-
-    def test_integers_stay_integers_beside_float_scores(self):
-        best = best_point(pd.DataFrame({"k": [5], "lam": [0.1], "mean": [0.5]}), ["k", "lam"])
-        assert best == {"k": 5, "lam": 0.1}
-        assert [type(value) for value in best.values()] == [int, float]

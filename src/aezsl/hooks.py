@@ -19,7 +19,9 @@ class RunRecorder:
     """Logs results, origin and cost of a run.
 
     A catalog entry says in ``metadata.mlflow`` how its dataset is logged once the run has saved it: ``metrics``
-    (a mapping of numbers), ``params`` (a mapping of chosen values), ``tags``, or ``artifact`` (the file).
+    (a mapping of numbers), ``history`` (a table with one row of numbers per step), ``params`` (a mapping of chosen
+    values), ``tags``, or ``artifact`` (the file). Results of the method that gave the run its name are logged under
+    their plain names, those of other methods in the same run with the method's name before them.
     Everything is logged from the main process when the run is over, so that it works under every runner.
     """
 
@@ -42,11 +44,22 @@ class RunRecorder:
             return
         mlflow.set_tags({"git_commit": git_commit(Path(run_params["project_path"])), "python": sys.version.split()[0]})
         mlflow.log_metrics({"wall_seconds": time.monotonic() - self._start, "peak_memory_mb": peak_memory_mb()})
-        several = len({_namespace(name) for name in outputs if _how(catalog, name) == "metrics"}) > 1
+        subject = _subject(run_params)
         for name in outputs:
             if how := _how(catalog, name):
-                prefix = f"{_namespace(name)}." if several else ""
-                _log(mlflow, how, catalog, name, prefix)
+                space = _namespace(name)
+                _log(mlflow, how, catalog, name, "" if space in ("", subject) else f"{space}.")
+
+
+def _subject(run_params: dict[str, Any]) -> str:
+    """The method a run is about, whose results are logged under their plain names."""
+    from aezsl.pipeline_registry import DEFAULT_METHOD
+
+    names = run_params.get("pipeline_names") or [run_params.get("pipeline_name") or "__default__"]
+    name = names[0]
+    if name == "__default__" or name.startswith("sensitivity_"):
+        return DEFAULT_METHOD
+    return str(name)
 
 
 def _report(catalog: DataCatalog, metrics: list[str]) -> None:
@@ -75,12 +88,32 @@ def _log(mlflow: Any, how: str, catalog: DataCatalog, name: str, prefix: str) ->
     values = catalog.load(name)
     if how == "metrics":
         mlflow.log_metrics({prefix + key: value for key, value in values.items()})
+    elif how == "history":
+        mlflow.log_artifact(str(catalog.get(name)._filepath), _namespace(name) or None)  # type: ignore[union-attr]
+        _log_history(mlflow, values, prefix)
     elif how == "params":
         mlflow.log_params({f"{prefix}chosen.{key}": value for key, value in values.items()})
     elif how == "tags":
         mlflow.set_tags({prefix + key: value for key, value in values.items()})
     else:
-        raise ValueError(f"metadata.mlflow of {name} must be metrics, params, tags or artifact, got {how!r}")
+        raise ValueError(f"metadata.mlflow of {name} must be metrics, history, params, tags or artifact, got {how!r}")
+
+
+def _log_history(mlflow: Any, table: Any, prefix: str) -> None:
+    """Every numeric column as a metric by step, the first column being the step: MLflow draws the curve."""
+    from mlflow.entities import Metric
+
+    numbers = table.select_dtypes("number").dropna(axis="columns")
+    step, *columns = numbers.columns
+    now = int(time.time() * 1000)
+    metrics = [
+        Metric(f"{prefix}{step}.{column}", float(value), now, int(at))
+        for column in columns
+        for at, value in zip(numbers[step], numbers[column], strict=True)
+    ]
+    client, run_id = mlflow.MlflowClient(), mlflow.active_run().info.run_id
+    for start in range(0, len(metrics), 1000):  # the most that one request may hold
+        client.log_batch(run_id, metrics=metrics[start : start + 1000])
 
 
 def git_commit(folder: Path) -> str:

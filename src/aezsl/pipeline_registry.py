@@ -2,26 +2,44 @@
 
 from kedro.pipeline import Pipeline, pipeline
 
-from aezsl.methods import METHODS
-from aezsl.pipelines import evaluation, feature_extraction, ingestion, semantic_embedding, training
+from aezsl.methods import METHODS, REFINES
+from aezsl.pipelines import (
+    evaluation,
+    feature_extraction,
+    ingestion,
+    label_refinement,
+    semantic_embedding,
+    sensitivity,
+    training,
+)
 from aezsl.pipelines.training.pipeline import create_problem_pipeline
 
 #: What ``kedro run`` without a name runs.
-DEFAULT_METHOD = "eszsl"
+DEFAULT_METHOD = "aezsl_lr"
+
+#: Parameters that all methods share.
+SHARED = ("selection", "evaluation", "gallery", "calibration")
 
 
-def create_method_pipeline(method: str) -> Pipeline:
-    """Training and evaluation of one method, under its own namespace."""
-    return pipeline(
-        training.create_pipeline(method) + evaluation.create_pipeline(),
-        namespace=method,
-        inputs={"problem", "images"},
-        parameters={
-            "params:method": f"params:{method}",
-            "params:selection": "params:selection",
-            "params:evaluation": "params:evaluation",
-            "params:gallery": "params:gallery",
-        },
+def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
+    """Training, label refinement where the method has it, and evaluation, under a namespace of its own.
+
+    A method that refines another one brings that one's pipeline along, results and all.
+    """
+    prefix = "" if setting == "zsl" else f"{setting}_"
+    inputs = {"problem": f"{prefix}problem", "images": "images"}
+    before = Pipeline([])
+    if base := REFINES.get(method):
+        before = create_method_pipeline(base, setting)
+        stage = label_refinement.create_pipeline(method, setting)
+        inputs |= {"base_model": f"{prefix}{base}.model", "base_chosen": f"{prefix}{base}.chosen"}
+    else:
+        stage = training.create_pipeline(method, setting)
+    stages = stage + evaluation.create_pipeline(method, setting)
+    used = stages.inputs()
+    shared = {f"params:{name}": f"params:{name}" for name in SHARED if f"params:{name}" in used}
+    return before + pipeline(
+        stages, namespace=prefix + method, inputs=inputs, parameters=shared | {"params:method": f"params:{method}"}
     )
 
 
@@ -32,6 +50,13 @@ def register_pipelines() -> dict[str, Pipeline]:
         "feature_extraction": feature_extraction.create_pipeline(),
         "semantic_embedding": semantic_embedding.create_pipeline(),
     }
-    road = sum(data.values(), Pipeline([])) + create_problem_pipeline("zsl")
-    methods = {name: road + create_method_pipeline(name) for name in METHODS}
-    return {**data, **methods, "__default__": methods[DEFAULT_METHOD]}
+    road = sum(data.values(), Pipeline([]))
+    methods: dict[str, Pipeline] = {}
+    for setting, prefix in (("zsl", ""), ("gzsl", "gzsl_")):
+        start = road + create_problem_pipeline(setting)
+        methods |= {prefix + name: start + create_method_pipeline(name, setting) for name in METHODS}
+    figures = {
+        f"sensitivity_{parameter}": methods["aezsl_lr"] + sensitivity.create_pipeline("aezsl_lr", parameter)
+        for parameter in ("k", "lambda3")
+    }
+    return {**data, **methods, **figures, "__default__": methods[DEFAULT_METHOD]}

@@ -54,6 +54,16 @@ def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[
     return tuple(parts)
 
 
+def held_out_mask(y: NDArray[Any], fraction: float, seed: int) -> NDArray[np.bool_]:
+    """A seeded share of the samples of every label, never all of them; True where a sample is held out."""
+    rng = np.random.default_rng(seed)
+    mask = np.zeros(len(y), dtype=bool)
+    for rows in pd.Series(np.arange(len(y))).groupby(y).groups.values():
+        count = min(round(len(rows) * fraction), len(rows) - 1)
+        mask[rng.choice(np.asarray(rows), count, replace=False)] = True
+    return mask
+
+
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """All combinations of the grid's values, the last parameter running fastest."""
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
@@ -83,14 +93,6 @@ def cross_validate(
     for f in range(len(folds)):
         table[f"score_{f}"] = scores[:, f]
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
-
-
-def best_point(table: pd.DataFrame, parameters: Sequence[str]) -> dict[str, Any]:
-    """The parameters with the highest mean score; the earlier row of the grid on ties."""
-    best = int(table["mean"].to_numpy().argmax())
-    # Column by column: a whole row has one type, and would turn integer parameters into floats.
-    values = {name: table[name].iloc[best] for name in parameters}
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
 
 
 def _points_table(points: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -8,13 +8,27 @@ from importlib import import_module
 
 from aezsl.methods._base import LinearZeroShotClassifier, ZeroShotClassifier
 
-__all__ = ["METHODS", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_method", "method_class"]
+__all__ = ["METHODS", "REFINES", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_method", "method_class"]
 
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
+    "aezsl": "aezsl.methods.aezsl:AEZSL",
+    "aezsl_lr": "aezsl.methods.aezsl_lr:AEZSLLR",
+    "aezsl_lr_balanced": "aezsl.methods.aezsl_lr_balanced:AEZSLLRBalanced",
+    "aezsl_lr_one_step": "aezsl.methods.aezsl_lr_one_step:AEZSLLROneStep",
+    "aezsl_sim": "aezsl.methods.aezsl_sim:AEZSLSim",
     "daezsl": "aezsl.methods.daezsl:DAEZSL",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
+    "eszsl_lr": "aezsl.methods.eszsl_lr:ESZSLLR",
     "eszsl_net": "aezsl.methods.eszsl_net:ESZSLNet",
+}
+
+# Methods that refine the labels of another, linear one on the test images themselves: name -> that method.
+REFINES: dict[str, str] = {
+    "aezsl_lr": "aezsl",
+    "aezsl_lr_balanced": "aezsl",
+    "aezsl_lr_one_step": "aezsl",
+    "eszsl_lr": "eszsl",
 }
 
 

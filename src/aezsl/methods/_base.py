@@ -115,9 +115,19 @@ class ZeroShotClassifier(BaseEstimator):
 
     def rank(self, X: ArrayLike, S_target: ArrayLike, k: int) -> Ranking:
         """The k best classes per row of X, best first, without ever holding all scores at once."""
-        X, S_target = self._check_query(X, S_target)
-        step = len(X) if self.transductive else max(1, BLOCK_ENTRIES // len(S_target))
-        return Ranking.concatenate([top_k(self._decide(X[i : i + step], S_target), k) for i in range(0, len(X), step)])
+        return Ranking.concatenate([top_k(scores, k) for scores in self._score_blocks(X, S_target)])
+
+    def rank_sides(self, X: ArrayLike, S_target: ArrayLike, n_first: int, k: int) -> tuple[Ranking, Ranking]:
+        """The k best among the first ``n_first`` target classes, and the k best among the others.
+
+        Both come from scores for all classes together, as the generalized setting needs them: where classes
+        depend on one another, ranking among a part of them is another problem. Each side numbers its own classes.
+        """
+        sides = [
+            (top_k(scores[:, :n_first], k), top_k(scores[:, n_first:], k)) for scores in self._score_blocks(X, S_target)
+        ]
+        first, others = zip(*sides, strict=True)
+        return Ranking.concatenate(first), Ranking.concatenate(others)
 
     def get_state(self) -> dict[str, Any]:
         """All fitted values by name: arrays, numbers and strings."""
@@ -128,6 +138,12 @@ class ZeroShotClassifier(BaseEstimator):
         for name, value in state.items():
             setattr(self, name, value)
         return self
+
+    def _score_blocks(self, X: ArrayLike, S_target: ArrayLike) -> Iterator[Array]:
+        """Scores of consecutive rows of X, as many at a time as a block may hold."""
+        X, S_target = self._check_query(X, S_target)
+        step = len(X) if self.transductive else max(1, BLOCK_ENTRIES // len(S_target))
+        return (self._decide(X[i : i + step], S_target) for i in range(0, len(X), step))
 
     def _check_query(self, X: ArrayLike, S_target: ArrayLike) -> tuple[Array, Array]:
         check_is_fitted(self, "n_features_in_")
@@ -160,6 +176,12 @@ class LinearZeroShotClassifier(ZeroShotClassifier):
         """As the base class, building the classifiers once; then memory grows with neither samples nor classes."""
         X, S_target = self._check_query(X, S_target)
         return top_k_products(X, self._classifiers(S_target), k)
+
+    def _score_blocks(self, X: ArrayLike, S_target: ArrayLike) -> Iterator[Array]:
+        X, S_target = self._check_query(X, S_target)
+        P = self._classifiers(S_target)  # once for all blocks
+        step = max(1, BLOCK_ENTRIES // P.shape[1])
+        return (X[i : i + step] @ P for i in range(0, len(X), step))
 
     def _decide(self, X: Array, S_target: Array) -> Array:
         return X @ self._classifiers(S_target)

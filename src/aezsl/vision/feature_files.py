@@ -81,5 +81,6 @@ def read_feature_file(file: Path) -> tuple[NDArray[Any] | None, Array]:
         column = table["vector"].combine_chunks()
         return table["image_id"].to_numpy(), np.vstack(column.to_numpy(zero_copy_only=False))
     if file.suffix == ".mat":
-        return read_features(file)
+        ids, matrix = read_features(file)
+        return np.array(ids), matrix
     raise ValueError(f"cannot read features from {file}: expected .npz, .parquet or .mat")

@@ -31,13 +31,18 @@ def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
     )
 
 
-def evaluate(
-    ranking: Ranking, problem: Problem, settings: dict[str, Any]
-) -> tuple[dict[str, float], pd.DataFrame, pd.DataFrame]:
-    """Metrics, accuracy per class, and the most frequent confusions; all empty without test labels."""
+def evaluate(ranking: Ranking, problem: Problem) -> dict[str, float]:
+    """All metrics of the conventional setting; none without test labels."""
+    if problem.y_test is None:
+        return {}
+    return classification_metrics(problem.y_test, ranking, len(problem.target_names))
+
+
+def list_errors(ranking: Ranking, problem: Problem, settings: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Accuracy per class, best first, and the most frequent confusions; empty without test labels."""
     names = problem.target_names
     if problem.y_test is None:
-        return {}, pd.DataFrame(columns=["class_name", "images", "accuracy"]), pd.DataFrame()
+        return pd.DataFrame(columns=["class_name", "images", "accuracy"]), pd.DataFrame(columns=["true", "predicted"])
     predicted = ranking.classes[:, 0]
     per_class = pd.DataFrame(
         {
@@ -46,8 +51,5 @@ def evaluate(
             "accuracy": class_accuracies(problem.y_test, predicted, len(names)),
         }
     )
-    return (
-        classification_metrics(problem.y_test, ranking, len(names)),
-        per_class.sort_values("accuracy", ascending=False, kind="stable"),
-        confusions(problem.y_test, predicted, names, settings["n_confusions"]),
-    )
+    worst = confusions(problem.y_test, predicted, names, settings["n_confusions"])
+    return per_class.sort_values("accuracy", ascending=False, kind="stable"), worst

@@ -1,23 +1,64 @@
 """ranking -> predictions, metrics, pictures."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Node, Pipeline, node
 
 from aezsl.pipelines.evaluation.gallery import draw_gallery
-from aezsl.pipelines.evaluation.nodes import evaluate, tabulate_predictions
+from aezsl.pipelines.evaluation.generalized import (
+    apply_constant,
+    calibrate,
+    draw_seen_unseen_curve,
+    evaluate_generalized,
+    rank_both_sides,
+)
+from aezsl.pipelines.evaluation.nodes import evaluate, list_errors, tabulate_predictions
+from aezsl.pipelines.training.pipeline import bound
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
     """Evaluation of one method; the caller puts it under the method's namespace."""
-    return Pipeline(
-        [
-            node(tabulate_predictions, ["ranking", "problem"], "predictions", name="tabulate_predictions"),
-            node(
-                evaluate,
-                ["ranking", "problem", "params:evaluation"],
-                ["metrics", "per_class", "confusions"],
-                name="evaluate",
-            ),
-            node(draw_gallery, ["predictions", "images", "params:gallery"], "gallery", name="draw_gallery"),
-        ],
-        tags="evaluation",
+    shared = [
+        node(tabulate_predictions, ["ranking", "problem"], "predictions", name="tabulate_predictions"),
+        node(
+            list_errors,
+            ["ranking", "problem", "params:evaluation"],
+            ["per_class", "confusions"],
+            name="list_errors",
+        ),
+        node(draw_gallery, ["predictions", "images", "params:gallery"], "gallery", name="draw_gallery"),
+    ]
+    own = (
+        _generalized(method)
+        if setting == "gzsl"
+        else [node(evaluate, ["ranking", "problem"], "metrics", name="evaluate")]
     )
+    return Pipeline([*own, *shared], tags="evaluation")
+
+
+def _generalized(method: str) -> list[Node]:
+    return [
+        node(
+            bound(calibrate, name=method),
+            ["problem", "chosen", "params:selection", "params:calibration"],
+            "calibration",
+            name="calibrate",
+        ),
+        node(rank_both_sides, ["model", "problem"], ["seen_ranking", "unseen_ranking"], name="rank_both_sides"),
+        node(
+            apply_constant,
+            ["seen_ranking", "unseen_ranking", "problem", "calibration"],
+            "ranking",
+            name="apply_constant",
+        ),
+        node(
+            evaluate_generalized,
+            ["seen_ranking", "unseen_ranking", "problem", "calibration", "params:calibration"],
+            ["metrics", "seen_unseen_table", "seen_unseen_points"],
+            name="evaluate_generalized",
+        ),
+        node(
+            bound(draw_seen_unseen_curve, name=method),
+            ["seen_unseen_table", "seen_unseen_points", "metrics"],
+            "seen_unseen_curve",
+            name="draw_seen_unseen_curve",
+        ),
+    ]

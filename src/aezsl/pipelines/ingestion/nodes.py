@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.datasets.benchmark import Benchmark
+from aezsl.selection import held_out_mask
 
 
 def select_data(benchmark: Benchmark, ingestion: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
@@ -66,7 +67,8 @@ def split_images(images: pd.DataFrame, classes: pd.DataFrame, split: dict[str, A
     if official.notna().any():
         held_out = official.eq("test_seen").to_numpy(dtype=bool)
     else:
-        held_out = _held_out(images["class_name"].where(role == "seen"), split["seen_test_fraction"], split["seed"])
+        seen = images["class_name"].where(role == "seen")  # rows without a label are left alone
+        held_out = held_out_mask(seen.to_numpy(), split["seen_test_fraction"], split["seed"])
     test = role.eq("unseen").to_numpy(dtype=bool) | images["class_name"].isna().to_numpy(dtype=bool)
     zsl_unused = held_out if official.notna().any() else np.zeros(len(images), dtype=bool)
     return pd.DataFrame(
@@ -77,14 +79,3 @@ def split_images(images: pd.DataFrame, classes: pd.DataFrame, split: dict[str, A
             "gzsl": np.where(test | held_out, "test", "train"),
         }
     )
-
-
-def _held_out(names: pd.Series, fraction: float, seed: int) -> np.ndarray:
-    """A seeded share of the rows of every name, never all of them."""
-    rng = np.random.default_rng(seed)
-    mask = np.zeros(len(names), dtype=bool)
-    positions = pd.Series(np.arange(len(names)))
-    for _, rows in positions.groupby(names.to_numpy()):
-        count = min(round(len(rows) * fraction), len(rows) - 1)
-        mask[rng.choice(rows.to_numpy(), count, replace=False)] = True
-    return mask

@@ -1,15 +1,19 @@
 """Choose parameters on validation classes, fit on all seen classes, rank the test images."""
 
+import hashlib
+import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+import aezsl
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.problem import Problem, build_problem
-from aezsl.selection import best_point, class_folds, cross_validate
+from aezsl.selection import class_folds, cross_validate, grid_points
 from aezsl.vectors import Vectors
 
 log = logging.getLogger(__name__)
@@ -33,15 +37,35 @@ def assemble_problem(
 
 
 def select_parameters(
-    problem: Problem, method: dict[str, Any], selection: dict[str, Any], name: str
+    problem: Problem, method: dict[str, Any], selection: dict[str, Any], former: pd.DataFrame, name: str
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Scores of every point of the grid on validation classes, and the parameters to use."""
-    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **selection)
-    estimator = make_method(name, **method["init"])
-    table = cross_validate(estimator, problem.X_train, problem.y_train, problem.S_seen, folds, method["grid"])
-    chosen = {**method["init"], **best_point(table, list(method["grid"]))}
-    log.info("%s: chose %s (validation accuracy %.4f)", name, chosen, table["mean"].max())
-    return table.sort_values("mean", ascending=False, kind="stable"), chosen
+    """Scores of every point of the grid on validation classes, best first, and the parameters to use.
+
+    ``former`` is the table of an earlier run: it is taken over where data, settings and code are still the same.
+    """
+    points = grid_points(method["grid"])
+    key = selection_key(problem, method, selection, name)
+    if not former.empty and (former["key"] == key).all():
+        table = former
+        log.info("%s: nothing has changed since parameters were selected; taking them over", name)
+    else:
+        folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **selection)
+        estimator = make_method(name, **method["init"])
+        table = cross_validate(estimator, problem.X_train, problem.y_train, problem.S_seen, folds, method["grid"])
+        table.insert(0, "point", range(len(table)))
+        table = table.sort_values("mean", ascending=False, kind="stable").assign(key=key)
+    chosen = {**method["init"], **points[int(table["point"].iloc[0])]}
+    log.info("%s: chose %s (validation accuracy %.4f)", name, chosen, table["mean"].iloc[0])
+    return table, chosen
+
+
+def selection_key(problem: Problem, method: dict[str, Any], selection: dict[str, Any], name: str) -> str:
+    """Changes with anything that the scores of a selection depend on: data, settings, and the code itself."""
+    digest = hashlib.sha256(json.dumps([problem.summary(), name, method, selection], sort_keys=True).encode())
+    package = Path(aezsl.__file__).parent
+    for file in sorted([*package.glob("methods/*.py"), *package.glob("evaluation/*.py"), package / "selection.py"]):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> ZeroShotClassifier:

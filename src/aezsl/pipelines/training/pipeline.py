@@ -29,18 +29,17 @@ def create_problem_pipeline(setting: str = "zsl") -> Pipeline:
     )
 
 
-def create_pipeline(method: str) -> Pipeline:
+def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
     """Training of one method; the caller puts it under the method's namespace."""
-    return Pipeline(
-        [
-            node(
-                bound(select_parameters, name=method),
-                ["problem", "params:method", "params:selection"],
-                ["selection", "chosen"],
-                name="select_parameters",
-            ),
-            node(bound(fit_model, name=method), ["problem", "chosen"], "model", name="fit_model"),
-            node(rank_targets, ["model", "problem"], "ranking", name="rank_targets"),
-        ],
-        tags="training",
-    )
+    nodes = [
+        node(
+            bound(select_parameters, name=method),
+            ["problem", "params:method", "params:selection", "former_selection"],
+            ["selection", "chosen"],
+            name="select_parameters",
+        ),
+        node(bound(fit_model, name=method), ["problem", "chosen"], "model", name="fit_model"),
+    ]
+    if setting == "zsl":
+        nodes.append(node(rank_targets, ["model", "problem"], "ranking", name="rank_targets"))
+    return Pipeline(nodes, tags="training")

@@ -1,0 +1,92 @@
+"""The generalized setting: test images of seen and unseen classes, told apart among all of them."""
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from aezsl.evaluation.calibration import (
+    SeenUnseenCurve,
+    choose_constant,
+    gzsl_metrics,
+    merge,
+    seen_unseen_curve,
+)
+from aezsl.evaluation.metrics import HIT_KS
+from aezsl.evaluation.ranking import Ranking
+from aezsl.methods import ZeroShotClassifier, make_method
+from aezsl.pipelines.figures import BLUE, GREY, ORANGE, new_figure
+from aezsl.problem import Problem
+from aezsl.selection import class_folds, class_split, held_out_mask
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+log = logging.getLogger(__name__)
+
+
+def calibrate(
+    problem: Problem, chosen: dict[str, Any], selection: dict[str, Any], settings: dict[str, Any], name: str
+) -> dict[str, Any]:
+    """The constant to subtract from seen scores, from validation classes and held-out training images."""
+    _require_generalized(problem)
+    curves: list[SeenUnseenCurve] = []
+    for held_out in class_folds(len(problem.S_seen), len(problem.S_unseen), **selection):
+        (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
+        test = held_out_mask(y, settings["seen_test_fraction"], selection["seed"])
+        model = make_method(name, **chosen).fit(X[~test], y[~test], S)
+        X_all = np.vstack([X[test], X_val])
+        seen, unseen = model.rank_sides(X_all, np.vstack([S, S_val]), len(S), 1)
+        true = np.concatenate([y[test], y_val + len(S)])
+        curves.append(seen_unseen_curve(true, seen, unseen, len(S), settings["per_class"]))
+    constant = choose_constant(*curves, criterion=settings["criterion"])
+    log.info("%s: calibration constant %.6g (criterion %s)", name, constant, settings["criterion"])
+    return {"calibration_constant": constant, "calibration_criterion": settings["criterion"]}
+
+
+def rank_both_sides(model: ZeroShotClassifier, problem: Problem) -> tuple[Ranking, Ranking]:
+    """Test images ranked among seen and among unseen classes, from scores for all classes together."""
+    _require_generalized(problem)
+    return model.rank_sides(problem.X_test, problem.S_target, len(problem.S_seen), max(HIT_KS))
+
+
+def apply_constant(seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any]) -> Ranking:
+    """The ranking among all classes after calibrated stacking."""
+    n_seen, n_unseen = len(problem.S_seen), len(problem.S_unseen)
+    return merge(seen, unseen, calibration["calibration_constant"], n_seen, n_unseen, max(HIT_KS))
+
+
+def evaluate_generalized(
+    seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any], settings: dict[str, Any]
+) -> tuple[dict[str, float], pd.DataFrame, pd.DataFrame]:
+    """Metrics with and without calibration; the seen-unseen curve, and which point of it was chosen."""
+    if problem.y_test is None:
+        raise ValueError("the generalized setting is evaluated on labelled test images; this data has none")
+    n_seen, constant = len(problem.S_seen), calibration["calibration_constant"]
+    metrics = gzsl_metrics(problem.y_test, seen, unseen, n_seen, constant, settings["per_class"])
+    curve = seen_unseen_curve(problem.y_test, seen, unseen, n_seen, settings["per_class"])
+    table = pd.DataFrame({"constant": curve.constants, "seen": curve.seen, "unseen": curve.unseen})
+    points = curve.index(np.array([0.0, constant]))
+    marked = table.iloc[points].assign(point=["uncalibrated", "calibrated"], constant=[0.0, constant])
+    return metrics, table, marked
+
+
+def draw_seen_unseen_curve(curve: pd.DataFrame, marked: pd.DataFrame, metrics: dict[str, float], name: str) -> "Figure":
+    """Unseen against seen accuracy at every constant, the area below it, and the points in use."""
+    title = f"{name}: seen and unseen accuracy, AUSUC {100 * metrics.get('ausuc', np.nan):.1f}%"
+    figure, axes = new_figure("Accuracy on unseen classes (%)", "Accuracy on seen classes (%)", title)
+    axes.plot(100 * curve["unseen"], 100 * curve["seen"], color=BLUE)
+    axes.fill_between(100 * curve["unseen"], 100 * curve["seen"], color=BLUE, alpha=0.12)
+    for (_, row), marker, colour in zip(marked.iterrows(), "sD", (GREY, ORANGE), strict=True):
+        label = f"{row['point']} (constant {row['constant']:.3g})"
+        axes.plot(100 * row["unseen"], 100 * row["seen"], marker, color=colour, markersize=9, label=label)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    return figure
+
+
+def _require_generalized(problem: Problem) -> None:
+    if problem.setting != "gzsl":
+        raise ValueError(f"the generalized setting needs a problem built for it, got one for {problem.setting!r}")

@@ -1,0 +1,55 @@
+"""Refine the labels of a linear method on the test images themselves."""
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from aezsl.evaluation.metrics import HIT_KS
+from aezsl.evaluation.ranking import Ranking
+from aezsl.methods import ZeroShotClassifier, make_method
+from aezsl.methods._refined import RefinedClassifier
+from aezsl.pipelines.figures import BLUE, GREY, new_figure
+from aezsl.pipelines.training.nodes import select_parameters
+from aezsl.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def select_refinement(
+    problem: Problem,
+    base_chosen: dict[str, Any],
+    method: dict[str, Any],
+    selection: dict[str, Any],
+    former: pd.DataFrame,
+    name: str,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Validation classes play the unlabelled pool; the base method keeps the parameters chosen for it alone."""
+    method = {**method, "init": {**base_chosen, **method["init"]}}
+    return select_parameters(problem, method, selection, former, name)
+
+
+def adopt_base(base_model: ZeroShotClassifier, chosen: dict[str, Any], name: str) -> ZeroShotClassifier:
+    """The refined method around the base that is fitted already."""
+    return make_method(name, **chosen).set_state(base_model.get_state())
+
+
+def refine_labels(model: RefinedClassifier, problem: Problem) -> tuple[Ranking, pd.DataFrame]:
+    """The refined ranking of the test images, and what every round did (test labels only enter this record)."""
+    history = pd.DataFrame(model.refine(problem.X_test, problem.S_target, problem.y_test).history)
+    return model.rank(problem.X_test, problem.S_target, max(HIT_KS)), history
+
+
+def draw_refinement_curve(history: pd.DataFrame, name: str) -> "Figure":
+    """Accuracy of all current labels against the rounds; where labels are not known, how many changed."""
+    known = history["accuracy"].notna().all()
+    title = f"{name}: label refinement, {len(history)} round{'s' if len(history) > 1 else ''}"
+    figure, axes = new_figure("Round", "Accuracy of all labels (%)" if known else "Labels changed", title)
+    marker = "o" if len(history) < 60 else ""
+    if known:
+        axes.plot(history["round"], 100 * history["accuracy"], marker=marker, color=BLUE)
+        axes.axhline(100 * history["accuracy"].iloc[0], color=GREY, linestyle="--", linewidth=1, label="first round")
+        axes.legend(frameon=False)
+    else:
+        axes.plot(history["round"], history["changed"], marker=marker, color=BLUE)
+    return figure

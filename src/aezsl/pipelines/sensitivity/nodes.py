@@ -1,0 +1,49 @@
+"""How the result changes with one parameter, all others as chosen."""
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from aezsl.evaluation.metrics import accuracy, per_class_accuracy
+from aezsl.methods import make_method
+from aezsl.pipelines.figures import BLUE, GREY, ORANGE, new_figure
+from aezsl.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def vary_parameter(
+    problem: Problem, chosen: dict[str, Any], values: list[Any], name: str, parameter: str
+) -> pd.DataFrame:
+    """Test accuracy for every value of the parameter: a picture of robustness, never a way to choose.
+
+    All values share one preparation of the training data and one pool.
+    """
+    if problem.y_test is None:
+        raise ValueError("sensitivity compares accuracies, but the test images of this data have no labels")
+    estimator = make_method(name, **chosen)
+    points = [{parameter: value} for value in values]
+    path = estimator.fit_path(problem.X_train, problem.y_train, problem.S_seen, points)
+    rows = []
+    for value, model in tqdm(zip(values, path, strict=True), total=len(values), desc=f"{name}: {parameter}"):
+        labels = model.predict(problem.X_test, problem.S_target)
+        rows.append((value, accuracy(problem.y_test, labels), per_class_accuracy(problem.y_test, labels)))
+    table = pd.DataFrame(rows, columns=[parameter, "accuracy", "per_class_accuracy"])
+    return table.assign(chosen=table[parameter] == chosen.get(parameter))
+
+
+def draw_sensitivity(table: pd.DataFrame, chosen: dict[str, Any], name: str, parameter: str) -> "Figure":
+    """Accuracy against the parameter, with a dashed line at the chosen value."""
+    figure, axes = new_figure(parameter, "Accuracy (%)", f"{name}: sensitivity to {parameter}")
+    axes.plot(table[parameter], 100 * table["accuracy"], marker="o", color=BLUE, label="per image")
+    axes.plot(table[parameter], 100 * table["per_class_accuracy"], marker="s", color=ORANGE, label="per class")
+    axes.axvline(chosen[parameter], color=GREY, linestyle="--", label=f"chosen: {chosen[parameter]:g}")
+    if table[parameter].max() / max(table[parameter].min(), 1e-12) > 50:
+        axes.set_xscale("log")
+    low, high = axes.get_ylim()
+    if high - low < 10:  # a flat line should look flat
+        axes.set_ylim((low + high) / 2 - 5, (low + high) / 2 + 5)
+    axes.legend(frameon=False)
+    return figure

@@ -1,0 +1,149 @@
+"""Speed and memory of AEZSL against the paper's Algorithm 1: ``python -m tests.benchmarks.bench_aezsl [part ...]``.
+
+Parts: ``solvers`` (ratios to the literal oracle), ``growth``, ``grid`` (the 343 points of the paper), ``many`` (785
+targets at once). All but the last run by default. CUB where AEZSL_REFERENCE_DATA is set, else synthetic of its size.
+Seconds are processor time, so that other work on the machine does not spoil the ratios: set OMP_NUM_THREADS=1.
+"""
+
+import os
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+
+from aezsl.methods.aezsl import AEZSL
+from aezsl.selection import class_folds, cross_validate
+from tests.oracles.aezsl import algorithm1
+
+#: Seconds after which a run of the literal algorithm is given up and its ratio printed as a lower bound.
+PATIENCE = 60.0
+
+
+def normalised(A):
+    return A / np.linalg.norm(A, axis=1, keepdims=True)
+
+
+def synthetic(n_seen=150, n_targets=50, d=1280, a=312, per_class=47, seed=0):
+    """X, y, S, S_target: class means linear in nonnegative semantics, noise with a decaying spectrum."""
+    rng = np.random.default_rng(seed)
+    S = normalised(rng.uniform(0, 1, (n_seen + n_targets, a)) ** 2)
+    y = np.repeat(np.arange(n_seen), per_class)
+    noise = rng.normal(size=(len(y), d)) / np.sqrt(1 + np.arange(d))
+    X = S[y] @ rng.normal(size=(a, d)) / np.sqrt(a) + noise
+    return normalised(X), y, S[:n_seen], S[n_seen:]
+
+
+def cub():
+    """X, y, S, S_target of CUB's proposed split, or synthetic data of its size; and which of the two."""
+    root = os.environ.get("AEZSL_REFERENCE_DATA")
+    if not root:
+        return *synthetic(), "synthetic data of CUB's size"
+    folder = Path(root) / "cub"
+    X = normalised(np.load(folder / "features" / "efficientnet_lite0.npz")["X"].astype(np.float64))
+    y = np.loadtxt(folder / "CUB_200_2011" / "image_class_labels.txt", dtype=int)[:, 1] - 1
+    S = normalised(np.loadtxt(folder / "CUB_200_2011" / "attributes" / "class_attribute_labels_continuous.txt"))
+    names = [line.split()[1] for line in (folder / "CUB_200_2011" / "classes.txt").read_text().splitlines()]
+    seen = ~np.isin(names, (folder / "unseen_proposed_split.txt").read_text().split())
+    rows = seen[y]
+    return X[rows], (np.cumsum(seen) - 1)[y[rows]], S[seen], S[~seen], "CUB, proposed split"
+
+
+def timed(work, *args, **params):
+    start = time.process_time()
+    result = work(*args, **params)
+    return result, time.process_time() - start
+
+
+def peak_mb(work, *args, **params):
+    """Most memory held at once by arrays that ``work`` made, and its seconds."""
+    tracemalloc.start()
+    _, seconds = timed(work, *args, **params)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 2**20, seconds
+
+
+def compare_solvers():
+    X, y, S, targets, what = cub()
+    d, a, C = X.shape[1], S.shape[1], len(targets)
+    print(f"\nDirect solver against literal Algorithm 1, to the optimal objective times (1 + 1e-6)\n{what}: ", end="")
+    print(f"d={d}, a={a}, Cs={len(S)}, Ct={C}")
+    print(f"{'lambdas':>24} {'direct s':>9} {'+ all W_c':>9} {'literal s':>10} {'sweeps':>7} {'ratio':>8}")
+    lambdas = [(0.1, 1, 0), (0.1, 1, 1e-3), (0.1, 1, 1), (0.1, 0.1, 10), (0.01, 1, 100), (0.1, 0.1, 1e3), (10, 10, 1e3)]
+    for point in lambdas:
+        model, seconds = timed(direct, X, y, S, targets, point)
+        _, building = timed(lambda model: sum(W[0, 0] for W in model.mappings(targets)), model)
+        goal = model.objective(targets)["total"] * (1 + 1e-6)
+        stop = Patience(goal)
+        (_, trace), literal = timed(algorithm1, X, y, S, targets, *point, stop)
+        ratio = f"{'' if trace[-1] <= goal else '>'}{literal / seconds:.1f}x"
+        times = f"{seconds:9.2f} {building:9.2f} {literal:10.1f}"
+        print(f"{point!s:>24} {times} {len(trace):7} {ratio:>8}", flush=True)
+    direct_mb, _ = peak_mb(direct, X, y, S, targets, (0.1, 1, 1))
+    literal_mb, _ = peak_mb(algorithm1, X, y, S, targets, 0.1, 1, 1, lambda _: True)
+    reduced = 8 * C * d * min(a, len(S)) / 2**20
+    print(f"peak memory: direct {direct_mb:.0f} MB, literal {literal_mb:.0f} MB (Ct x d x r is {reduced:.0f} MB)")
+
+
+class Patience:
+    """Stop when the goal is reached, or too late."""
+
+    def __init__(self, goal):
+        self.goal, self.deadline = goal, time.process_time() + PATIENCE
+
+    def __call__(self, objective):
+        return objective <= self.goal or time.process_time() > self.deadline
+
+
+def direct(X, y, S, targets, point, **params):
+    model = AEZSL(*point, **params).fit(X, y, S)
+    model.classifiers(targets)
+    return model
+
+
+def growth():
+    print("\nGrowth from d=640, a=312, Cs=150, Ct=50, lambdas 0.1, 0.1, 100 (seconds; MB held at most)")
+    print(f"{'':>14} {'fit':>7} {'solve':>7} {'peak MB':>8}")
+    base = {"d": 640, "a": 312, "n_targets": 50}
+    for name, values in {"n_targets": (25, 50, 100, 200), "d": (320, 640, 1280), "a": (75, 312, 1000, 4013)}.items():
+        for value in values:
+            X, y, S, targets = synthetic(**{**base, name: value})
+            model, fitting = timed(AEZSL(0.1, 0.1, 100).fit, X, y, S)
+            peak, solving = peak_mb(model.classifiers, targets)
+            print(f"{name:>9} {value:4} {fitting:7.2f} {solving:7.2f} {peak:8.0f}", flush=True)
+
+
+def full_grid():
+    X, y, S, targets, what = cub()
+    for rule in ("first", "random"):
+        folds = class_folds(len(S), len(targets), rule)
+        start = time.perf_counter()
+        table, seconds = timed(cross_validate, AEZSL(), X, y, S, folds, AEZSL.grid)
+        wall = time.perf_counter() - start
+        print(
+            f"\n{len(table)} points x {len(folds)} folds ({rule}) on {what}: {seconds:.0f} s, {wall:.0f} s by the clock"
+        )
+
+
+def many_targets():
+    print("\n785 coupled targets: d=1280, a=384, Cs=628, lambdas 0.1, 0.1, 10")
+    X, y, S, unseen = synthetic(628, 157, 1280, 384, per_class=5)
+    targets = np.vstack([S, unseen])
+    model = AEZSL(0.1, 0.1, 10, memory_mb=1500).fit(X, y, S)
+    _, decomposing = timed(model._targets, targets)
+    print(f"{decomposing:.0f} s for the decompositions", flush=True)
+    peak, solving = peak_mb(model.classifiers, targets)
+    kept = model._decompositions.targets.V.nbytes / 2**20
+    print(
+        f"{solving:.0f} s to solve; {kept:.0f} MB of eigenvectors and at most {peak:.0f} MB of work, of memory_mb=1500"
+    )
+    print(f"Ct x d x r is {8 * 785 * 1280 * 384 / 2**20:.0f} MB")
+
+
+PARTS = {"solvers": compare_solvers, "growth": growth, "grid": full_grid, "many": many_targets}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or ["solvers", "growth", "grid"]:
+        PARTS[part]()

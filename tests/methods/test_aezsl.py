@@ -1,0 +1,246 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from aezsl.methods import make_method
+from aezsl.methods.aezsl import AEZSL
+from aezsl.selection import grid_points
+from tests.methods.contract import MethodContract
+from tests.oracles.aezsl import aezsl_dense, aezsl_gradient, aezsl_objective, cosines, single_mapping
+from tests.synthetic import make_synthetic
+
+
+class TestAEZSL(MethodContract):
+    method = "aezsl"
+    params = {"lambda1": 0.1, "lambda2": 0.1, "lambda3": 1.0}
+
+
+class TestAEZSLAlternating(MethodContract):
+    method = "aezsl"
+    params = {"lambda1": 0.1, "lambda2": 0.1, "lambda3": 0.01, "solver": "alternating"}
+
+
+SMALL = {"n_seen": 7, "n_unseen": 3, "per_class": 4, "d": 6, "a": 4}
+# Full rank on both sides; fewer samples than features; fewer seen classes than semantic dimensions; both.
+SHAPES = [{}, {"d": 9, "n_seen": 4, "per_class": 2}, {"a": 9}, {"d": 9, "n_seen": 4, "per_class": 2, "a": 6}]
+
+
+def stacked(model, S_target):
+    return np.array(list(model.mappings(S_target)))
+
+
+def fit(data, lambda1, lambda2, lambda3, **params):
+    return AEZSL(lambda1, lambda2, lambda3, **params).fit(*data[:3])
+
+
+def assert_equal_to(actual, expected, tol):
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tol * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("lambda3", [0, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("shape", [{}, {"d": 60, "per_class": 1}, {"a": 50}])
+def test_gradient_of_the_objective_vanishes(lambda3, shape):
+    data = make_synthetic(**shape)
+    lambdas = (0.1, 0.5, lambda3)
+    W = stacked(fit(data, *lambdas), data.S_new)
+    gradient, scale = aezsl_gradient(W, *data[:3], data.S_new, *lambdas)
+    assert np.linalg.norm(gradient) < 1e-8 * scale
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("nonnegative", [True, False], ids=["attributes", "negative cosines"])
+@pytest.mark.parametrize("lambdas", [(0.1, 0.2, 0.0), (1e-3, 1e-3, 1e-3), (0.0, 0.1, 1.0), (0.1, 0.2, 1e3)])
+def test_equals_a_dense_kronecker_solve(shape, nonnegative, lambdas):
+    data = make_synthetic(**{**SMALL, **shape}, nonnegative=nonnegative)
+    assert nonnegative or cosines(data.S_new, data.S).min() < -0.1
+    expected = aezsl_dense(*data[:3], data.S_new, *lambdas)
+    model = fit(data, *lambdas)
+    assert_equal_to(stacked(model, data.S_new), expected, 1e-8)
+    assert_equal_to(model.classifiers(data.S_new), np.einsum("cda,ca->dc", expected, data.S_new), 1e-8)
+
+
+def test_without_lambda2_the_solution_of_smallest_norm_is_taken():
+    data = make_synthetic(**{**SMALL, "d": 9, "n_seen": 4, "per_class": 2})  # 8 samples in 9 dimensions
+    lambdas = (0.1, 0.0, 1.0)
+    W = stacked(fit(data, *lambdas), data.S_new)
+    gradient, scale = aezsl_gradient(W, *data[:3], data.S_new, *lambdas)
+    assert np.linalg.norm(gradient) < 1e-8 * scale
+    unseen_direction = np.linalg.svd(data.X)[2][-1]
+    assert np.abs(unseen_direction @ W).max() < 1e-10 * np.abs(W).max()
+
+
+@pytest.mark.parametrize("lambdas", [(0.1, 0.1, 0.0), (1.0, 1.0, 0.1), (0.1, 0.1, 10.0), (0.01, 1.0, 1.0)])
+def test_alternating_reaches_the_same_optimum_and_never_climbs(lambdas):
+    data = make_synthetic(n_seen=12, n_unseen=4, d=10, a=6)
+    direct = fit(data, *lambdas)
+    swept = fit(data, *lambdas, solver="alternating", tol=1e-15, max_iter=5000)
+    assert_equal_to(stacked(swept, data.S_new), stacked(direct, data.S_new), 1e-5)
+    trace = swept.objective_trace_
+    assert (np.diff(trace) <= 1e-14 * trace[0]).all()
+    assert trace[0] > trace[-1]
+    np.testing.assert_allclose(trace[-1], direct.objective(data.S_new)["total"], rtol=1e-10)
+
+
+def test_objective_is_the_paper_s_equation_term_by_term():
+    data = make_synthetic()
+    lambdas = (0.3, 0.7, 2.0)
+    model = fit(data, *lambdas)
+    terms = model.objective(data.S_new)
+    expected = aezsl_objective(stacked(model, data.S_new), *data[:3], data.S_new, *lambdas)
+    np.testing.assert_allclose(list(terms.values()), [*expected, expected.sum()], rtol=1e-9)
+
+
+def test_large_lambda3_gives_the_paper_s_single_mapping():
+    data = make_synthetic(**SMALL)
+    weights = np.sqrt(np.mean(cosines(data.S_new, data.S) ** 2, axis=0))
+    expected = single_mapping(*data[:3], weights, 0.1, 0.2)
+    for W in fit(data, 0.1, 0.2, 1e10).mappings(data.S_new):
+        assert_equal_to(W, expected, 1e-7)
+
+
+def test_equal_cosines_give_one_regression():
+    data = make_synthetic(**{**SMALL, "a": 7})
+    S = np.eye(7)
+    targets = np.ones((3, 7)) * [[1.0], [2.0], [3.0]]
+    expected = single_mapping(data.X, data.y, S, np.full(7, 1 / np.sqrt(7)), 0.1, 0.2)
+    for lambda3 in (0.0, 1.0):
+        for W in AEZSL(0.1, 0.2, lambda3).fit(data.X, data.y, S).mappings(targets):
+            assert_equal_to(W, expected, 1e-10)
+
+
+def test_the_sign_of_a_cosine_does_not_matter_but_the_target_does():
+    data = make_synthetic(nonnegative=False)
+    model = fit(data, 0.1, 0.1, 0.0)
+    assert_equal_to(model.classifiers(-data.S_new), -model.classifiers(data.S_new), 1e-12)
+
+
+def test_order_of_targets_does_not_matter_for_mappings():
+    data = make_synthetic()
+    model = fit(data, 0.1, 0.1, 5.0)
+    W = stacked(model, data.S_new)
+    assert_equal_to(stacked(model, data.S_new[::-1]), W[::-1], 1e-10)
+    for c, chosen in zip([5, -1], model.mappings(data.S_new, [5, -1]), strict=True):
+        assert_equal_to(chosen, W[c], 1e-10)
+    assert len(model.mappings(data.S_new)[2:4]) == 2
+
+
+def test_more_semantic_dimensions_than_classes_cost_like_the_classes():
+    data = make_synthetic(a=400)
+    model = fit(data, 0.1, 0.1, 1.0)
+    P = model.classifiers(data.S_new)
+    assert model._decompositions.targets.V.shape == (30, 8 * 30)
+    # The same products between classes in 38 dimensions: the same answer.
+    everything = np.vstack([data.S, data.S_new])
+    values, vectors = np.linalg.eigh(everything @ everything.T)
+    short = vectors * np.sqrt(values)
+    again = AEZSL(0.1, 0.1, 1.0).fit(data.X, data.y, short[:30])
+    assert_equal_to(again.classifiers(short[30:]), P, 1e-9)
+
+
+def test_a_tight_memory_budget_changes_nothing_but_memory():
+    data = make_synthetic(d=300, per_class=30, n_unseen=40)
+    model = fit(data, 0.1, 0.1, 1.0)
+    narrow = fit(data, 0.1, 0.1, 1.0, memory_mb=0.4)
+    assert_equal_to(narrow.classifiers(data.S_new), model.classifiers(data.S_new), 1e-10)
+    assert model._decompositions.targets.NV is not None
+    assert narrow._decompositions.targets.NV is None
+    with pytest.raises(ValueError, match="raise memory_mb"):
+        fit(data, 0.1, 0.1, 1.0, memory_mb=0.01).classifiers(data.S_new)
+    with pytest.raises(ValueError, match="solver='direct'"):
+        fit(data, 0.1, 0.1, 1.0, memory_mb=0.4, solver="alternating").classifiers(data.S_new)
+
+
+def test_mapped_attributes_are_the_samples_under_one_mapping():
+    data = make_synthetic()
+    model = fit(data, 0.1, 0.1, 1.0)
+    values = model.mapped_attributes(data.X_new, data.S_new, 2)
+    assert_equal_to(values @ data.S_new[2], model.decision_function(data.X_new, data.S_new)[:, 2], 1e-10)
+
+
+def test_caches_follow_parameters_targets_and_state():
+    data = make_synthetic()
+    model = fit(data, 0.1, 0.1, 1.0)
+    before = model.classifiers(data.S_new)
+    model.set_params(lambda3=100.0)
+    assert_equal_to(model.classifiers(data.S_new), fit(data, 0.1, 0.1, 100.0).classifiers(data.S_new), 1e-12)
+    assert not np.allclose(model.classifiers(data.S_new), before)
+    assert model.classifiers(data.S_new[:3]).shape == (24, 3)
+    other = make_synthetic(seed=5)
+    model.set_state(fit(other, 0.1, 0.1, 1.0).get_state())
+    assert_equal_to(model.classifiers(data.S_new), fit(other, 0.1, 0.1, 100.0).classifiers(data.S_new), 1e-12)
+
+
+def test_a_path_shares_its_decompositions():
+    data = make_synthetic()
+    points = [{"lambda3": value} for value in (0.1, 1.0)]
+    first, second = make_method("aezsl").fit_path(*data[:3], points)
+    first.classifiers(data.S_new)
+    shared = first._decompositions.targets
+    second.classifiers(data.S_new)
+    assert shared is not None
+    assert second._decompositions.targets is shared
+
+
+@pytest.mark.parametrize("shape", [{}, {"d": 60, "per_class": 1}, {"a": 50}, {"nonnegative": False}])
+def test_the_table_of_a_long_path_gives_what_separate_fits_give_in_single_precision(shape):
+    data = make_synthetic(**shape)
+    # Scaled so that shifts lie over ten decades, with and without lambda1 and lambda2.
+    X = data.X * 10.0 ** np.linspace(-2, 2, data.X.shape[1])
+    points = grid_points({"lambda1": [0.0, 1e-3, 1.0, 1e3], "lambda2": [1e-3, 1.0, 1e3], "lambda3": [1e-3, 1.0, 1e3]})
+    points += [{"lambda1": 1.0, "lambda2": 0.0, "lambda3": 1.0}, {"lambda1": 1.0, "lambda2": 1.0, "lambda3": 0.0}]
+    points *= 2
+    for point, model in zip(points, AEZSL().fit_path(X, data.y, data.S, points), strict=True):
+        P = model.classifiers(data.S_new)
+        assert_equal_to(P, AEZSL(**point).fit(X, data.y, data.S).classifiers(data.S_new), 1e-5)
+        mapped = model.mappings(data.S_new, [3])[0] @ data.S_new[3]
+        assert_equal_to(mapped, P[:, 3], 1e-5)
+    assert model._decompositions.table is not None
+
+
+def test_targets_unlike_every_seen_class_get_what_the_others_have():
+    data = make_synthetic(a=10)
+    S, alien = np.hstack([data.S, np.zeros((30, 1))]), np.eye(11)[10:]
+    model = AEZSL(0.1, 0.1, 0.0).fit(data.X, data.y, S)
+    assert not model.classifiers(alien).any()  # nothing to transfer from
+    points = [{"lambda3": value} for value in np.geomspace(0.1, 10, 30)]
+    for model in AEZSL().fit_path(data.X, data.y, S, points):
+        assert not model.classifiers(alien).any()
+    known = np.hstack([data.S_new, np.zeros((8, 1))])
+    W = stacked(model, np.vstack([known, alien]))
+    # An alien has no data term: its equation leaves lambda1, lambda2 and the ties to the others.
+    gradient, scale = aezsl_gradient(W, data.X, data.y, S, np.vstack([known, alien]), 1.0, 1.0, 10.0)
+    assert np.linalg.norm(gradient) < 1e-8 * scale
+    assert W[-1].any()
+
+
+def test_the_table_follows_the_targets():
+    data = make_synthetic()
+    points = [{"lambda3": value} for value in np.geomspace(0.1, 10, 30)]
+    for point, model in zip(points, make_method("aezsl").fit_path(*data[:3], points), strict=True):
+        for targets in (data.S_new, data.S_new[:3]):
+            expected = make_method("aezsl", **point).fit(*data[:3]).classifiers(targets)
+            assert_equal_to(model.classifiers(targets), expected, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"lambda1": -1.0}, "not negative"),
+        ({"lambda3": np.nan}, "finite"),
+        ({"lambda2": 0.0, "lambda3": 0.0}, "lambda2 \\+ lambda3 must be positive.*singular"),
+        ({"lambda1": 0.0, "lambda2": 0.0}, "lambda1 \\+ lambda2 must be positive"),
+        ({"solver": "magic"}, "'direct' or 'alternating'"),
+        ({"tol": 0.0}, "tol"),
+    ],
+)
+def test_bad_parameters_are_refused_with_the_reason(bad, message):
+    data = make_synthetic()
+    with pytest.raises(ValueError, match=message):
+        make_method("aezsl", **bad).fit(*data[:3])
+
+
+@pytest.mark.parametrize("solver", ["direct", "alternating"])
+def test_stopping_early_is_said(solver):
+    data = make_synthetic()
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
+        fit(data, 0.01, 0.01, 10.0, solver=solver, max_iter=1).classifiers(data.S_new)

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import aezsl.methods._refined as refined
+from aezsl.methods import make_method
+from aezsl.methods.refinement import LabelRefinement
+from aezsl.selection import class_folds, cross_validate
+from tests.methods.contract import MethodContract
+from tests.synthetic import make_synthetic
+
+LAMBDAS = {"lambda1": 0.1, "lambda2": 0.1, "lambda3": 0.1}
+
+
+class TestAEZSLLR(MethodContract):
+    method = "aezsl_lr"
+    params = {**LAMBDAS, "k": 20, "n_components": None, "gamma1": 3.0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_synthetic(per_class=40, shift=1.0, noise=1.0, seed=2)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return make_method("aezsl_lr", **TestAEZSLLR.params).fit(*data[:3])
+
+
+def test_is_the_refinement_of_the_base(model, data):
+    P = make_method("aezsl", **LAMBDAS).fit(*data[:3]).classifiers(data.S_new)
+    np.testing.assert_allclose(model.classifiers(data.S_new), P, rtol=1e-9)
+    alone = LabelRefinement(k=20, gamma1=3.0).refine(data.X_new, P, data.S_new)
+    np.testing.assert_array_equal(model.predict(data.X_new, data.S_new), alone.labels)
+    np.testing.assert_allclose(
+        model.decision_function(data.X_new, data.S_new), alone.scores(data.X_new), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_refines_for_the_better_under_projection_shift(model, data):
+    history = model.refine(data.X_new, data.S_new, data.y_new).history
+    assert history[-1].per_class_accuracy > history[0].per_class_accuracy + 0.02
+
+
+def test_final_labels_come_first_whatever_the_last_classifiers_say(data):
+    model = make_method("aezsl_lr", **{**TestAEZSLLR.params, "gamma1": 0.3}).fit(*data[:3])
+    labels = model.refine(data.X_new, data.S_new).labels
+    overruled = labels != model.decision_function(data.X_new, data.S_new).argmax(axis=1)
+    assert overruled.any()
+    ranking = model.rank(data.X_new, data.S_new, len(data.S_new))
+    np.testing.assert_array_equal(ranking.classes[:, 0], labels)
+    np.testing.assert_array_equal(np.sort(ranking.classes, axis=1), np.tile(np.arange(8), (len(labels), 1)))
+
+
+def count(monkeypatch, owner, name):
+    calls = []
+    original = getattr(owner, name)
+
+    def counted(*args, **kwargs):
+        calls.append(name)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
+
+
+def test_scores_labels_and_ranks_share_one_run(data, monkeypatch):
+    model = make_method("aezsl_lr", **TestAEZSLLR.params).fit(*data[:3])
+    runs = count(monkeypatch, LabelRefinement, "refine")
+    X = data.X_new.copy()
+    model.refine(X, data.S_new, data.y_new)
+    model.decision_function(X, data.S_new)
+    model.predict(X, data.S_new)
+    model.rank(X, data.S_new, 3)
+    assert len(runs) == 1
+    X[0] += 1  # another pool, in the same array
+    model.predict(X, data.S_new)
+    model.predict(X, data.S_new[::-1])
+    model.set_params(gamma1=1.0).predict(X, data.S_new[::-1])
+    assert len(runs) == 4
+
+
+def test_a_grid_fits_the_base_once_and_decomposes_every_pool_once(data, monkeypatch):
+    fits = count(monkeypatch, make_method("aezsl").__class__, "_fit")
+    pools = count(monkeypatch, refined, "Pool")
+    model = make_method("aezsl_lr", **TestAEZSLLR.params)
+    grid = {"n_components": [5, 10], "gamma1": [1.0, 3.0], "gamma3": [0.0, 0.1]}
+    folds = class_folds(30, 8, n_folds=2)
+    table = cross_validate(model, *data[:3], folds, grid)
+    assert len(table) == 8
+    assert len(fits) == len(pools) == len(folds)
+
+
+def test_a_path_over_the_base_s_parameters_refits_it(data):
+    points = [{"lambda3": 0.01, "gamma1": 3.0}, {"lambda3": 100.0, "gamma1": 3.0}]
+    model = make_method("aezsl_lr", **TestAEZSLLR.params)
+    for point, fitted in zip(points, model.fit_path(*data[:3], points), strict=True):
+        alone = make_method("aezsl", **{**LAMBDAS, "lambda3": point["lambda3"]}).fit(*data[:3])
+        np.testing.assert_allclose(fitted.classifiers(data.S_new), alone.classifiers(data.S_new), rtol=1e-8)
+
+
+def test_unknown_parameters_are_refused():
+    with pytest.raises(ValueError, match="has no parameter speed"):
+        make_method("aezsl_lr", speed=3)
+    with pytest.raises(TypeError, match="has no parameter speed"):
+        type(make_method("aezsl_lr"))(speed=3)
+
+
+def test_refinement_s_parameters_are_checked_when_fitting(data):
+    with pytest.raises(ValueError, match="nu must be positive"):
+        make_method("aezsl_lr", nu=0.0).fit(*data[:3])
+
+
+def test_parameters_are_those_of_the_base_and_of_the_refinement():
+    model = make_method("aezsl_lr", lambda2=7.0, gamma1=5.0)
+    assert model.base_params()["lambda2"] == 7.0
+    assert model.refinement_params()["gamma1"] == 5.0
+    assert {**model.base_params(), **model.refinement_params()} == model.get_params()
+    assert not set(model.base_params()) & set(model.refinement_params()), "one name for two parameters"
+    assert clone(model).get_params() == model.get_params()

@@ -1,0 +1,324 @@
+"""Label refinement against the paper's literal formulas, and at its edges."""
+
+import numpy as np
+import pytest
+from scipy.linalg import solve
+
+from aezsl.methods import make_method
+from aezsl.methods._neighbours import heat_kernel_graph, laplacian
+from aezsl.methods._refinement_step import Step, Weights
+from aezsl.methods.refinement import LabelRefinement, Pool, transition_matrix
+from tests.oracles import refinement as oracle
+from tests.oracles.eszsl import one_hot
+from tests.synthetic import make_synthetic
+
+
+def start(**shape):
+    """A pool with the classifiers refinement starts from: X, P, S, y."""
+    data = make_synthetic(**shape)
+    base = make_method("eszsl", gamma=0.1, lam=0.1).fit(*data[:3])
+    X = data.X_new - data.X_new.mean(axis=0)
+    return X, base.classifiers(data.S_new), data.S_new, data.y_new
+
+
+def random_step(weights, n_confident=30, n_unconfident=50, d=12, seed=0):
+    """One round's problem, as the package poses it and as the paper does, with scores to start from."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_confident + n_unconfident, d))
+    y = rng.integers(0, 5, len(X))
+    y[n_confident:].sort()
+    S_hat = transition_matrix(rng.uniform(size=(5, 7)))
+    Xl, Xu, Y = X[:n_confident], X[n_confident:], one_hot(y, 5)
+    W = heat_kernel_graph(Xu, 6) if n_unconfident else None
+    step = Step(Xl.T @ Xl, Xl.T @ Y[:n_confident], n_confident, Xu, y[n_confident:], S_hat, W, weights)
+    H = oracle.laplacian(oracle.graph_weights(Xu, 6)) if n_unconfident else np.zeros((0, 0))
+    literal = oracle.Problem(Xl, Y[:n_confident], Xu, Y[n_confident:], H, S_hat, *weights)
+    return step, literal, rng.normal(size=(n_unconfident, 5))
+
+
+WEIGHTS = [
+    Weights(1.0, 0.1, 0.1, 1e-3, 1e-4),
+    Weights(10.0, 0.0, 3.0, 1.0, 1e-4),
+    Weights(0.1, 0.01, 0.0, 1e-6, 1e-2),
+    Weights(3.0, 1.0, 1.0, 10.0, 1e-6),
+]
+
+
+# --- one update -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_update_equals_the_literal_closed_form(weights):
+    step, literal, F = random_step(weights)
+    d = 1 / (2 * oracle.row_norms(F - literal.Yu, weights.eps))
+    expected = literal.closed_form(np.diag(d))
+    B = step.solve(weights.gamma1 * d)
+    np.testing.assert_allclose(B, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(step.objective(B, step.Z @ B), literal.objective(B), rtol=1e-10)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_objective_never_increases(weights):
+    step, _, F = random_step(weights)
+    objectives = step.minimise(F, tol=0.0, max_iter=200).objectives
+    assert len(objectives) > 3
+    assert (np.diff(objectives) <= 1e-12 * np.abs(objectives[0])).all()
+    assert objectives[-1] < objectives[0]
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_gradient_vanishes_at_convergence(weights):
+    step, literal, F = random_step(weights)
+    B = step.minimise(F, tol=0.0, max_iter=5000).B
+    at_zero = np.linalg.norm(literal.gradient(np.zeros_like(B)))
+    assert np.linalg.norm(literal.gradient(B)) < 1e-5 * at_zero
+    rng = np.random.default_rng(1)  # convex: no neighbour is better
+    assert all(
+        literal.objective(B) <= literal.objective(B + 1e-3 * rng.normal(size=B.shape)) for _ in range(20)
+    )  # fmt: skip
+
+
+def test_start_does_not_matter_at_convergence():
+    step, _, F = random_step(WEIGHTS[0])
+    from_far = step.minimise(100 * F, tol=0.0, max_iter=5000).B
+    np.testing.assert_allclose(step.minimise(F, tol=0.0, max_iter=5000).B, from_far, atol=1e-6)
+
+
+def test_rows_that_fit_exactly_are_no_division_by_zero():
+    # As many features as samples and one unconfident class only: every row of Q can vanish.
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(10, 20)), np.zeros(10, dtype=int)
+    weights = Weights(10.0, 0.0, 0.0, 1e-8, 1e-4)
+    step = Step(np.zeros((20, 20)), np.zeros((20, 3)), 0, X, labels, np.zeros((3, 3)), None, weights)
+    result = step.minimise(one_hot(labels, 3), tol=0.0, max_iter=50)
+    np.testing.assert_allclose(result.F, one_hot(labels, 3), atol=1e-6)
+    assert np.isfinite(result.objectives).all()
+
+
+def test_everything_confident_is_ridge_regression():
+    X, P, S, _ = start()
+    result = LabelRefinement(k=len(X), gamma2=0.0, gamma3=0.0, nu=0.7).refine(X, P, S)
+    labels = (X @ P).argmax(axis=1)
+    ridge = solve(X.T @ X + 0.7 * np.eye(X.shape[1]), X.T @ one_hot(labels, len(S)), assume_a="pos")
+    np.testing.assert_allclose(result.P, ridge, rtol=1e-8, atol=1e-10)
+    np.testing.assert_array_equal(result.labels, labels)
+
+
+# --- the whole algorithm ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("d", "params"),
+    [
+        (24, {"k": 10, "gamma1": 1.0, "gamma2": 0.05, "gamma3": 0.1, "nu": 1e-2}),
+        (24, {"k": 25, "gamma1": 2.0, "gamma2": 0.0, "gamma3": 1.0, "nu": 1.0}),
+        (24, {"k": 7, "gamma1": 0.3, "gamma2": 0.02, "gamma3": 0.0, "nu": 1e-1}),
+        # Fewer samples than features, where only a large nu lets samples learn from each other.
+        (200, {"k": 10, "gamma1": 0.3, "gamma2": 0.0, "gamma3": 0.0, "nu": 300.0}),
+        (200, {"k": 10, "gamma1": 0.3, "gamma2": 0.02, "gamma3": 0.03, "nu": 100.0}),
+    ],
+)
+def test_equals_the_literal_algorithm(d, params):
+    X, P, S, y = start(d=d, noise=0.6)
+    labels, P_literal, history = oracle.refine(X, P, S, n_neighbors=5, **params)
+    result = LabelRefinement(n_neighbors=5, centre=False, **params).refine(X, P, S, y)
+    np.testing.assert_array_equal(result.labels, labels)
+    # Classifiers outside the row space of the pool score no sample of it; the literal P has none either, as nu > 0.
+    np.testing.assert_allclose(result.P, P_literal, rtol=1e-6, atol=1e-8 * np.abs(P_literal).max())
+    assert [(r.changed, r.confident, r.unconfident) for r in result.history] == [tuple(h[1:]) for h in history]
+    np.testing.assert_allclose([r.objective for r in result.history], [h[0] for h in history], rtol=1e-8)
+    assert any(r.changed for r in result.history), "a test in which no label changes proves little"
+
+
+def test_full_rank_changes_nothing_and_a_cut_one_equals_refining_the_projection():
+    X, P, S, _ = start(d=40)
+    free = LabelRefinement(k=10).refine(X, P, S)
+    same = LabelRefinement(k=10, n_components=40).refine(X, P, S)
+    np.testing.assert_array_equal(free.P, same.P)
+    _, _, Vt = np.linalg.svd(X, full_matrices=False)
+    cut = LabelRefinement(k=10, n_components=15, gamma3=0.0).refine(X, P, S)
+    axes = Vt[:15].T
+    first = (X @ P).argmax(axis=1)  # the first labels come from the classifiers as given, not from their projection
+    np.testing.assert_allclose(axes @ (axes.T @ cut.P), cut.P, atol=1e-10)
+    assert (cut.labels != first).any()
+
+
+def test_history_tells_what_happened():
+    X, P, S, y = start()
+    result = LabelRefinement(k=10, gamma1=0.3).refine(X, P, S, y)
+    n = len(X)
+    assert [r.round for r in result.history] == list(range(1, n // 10 + 2))
+    assert [r.confident for r in result.history] == [*range(10, n, 10), n]
+    assert all(r.confident + r.unconfident == n for r in result.history)
+    first = (X @ P).argmax(axis=1)
+    assert result.history[0].accuracy == np.mean(first == y), "the first move only confirms the first labels"
+    assert result.history[0].changed == 0
+    assert result.history[-1].accuracy == np.mean(result.labels == y)
+    # A sample is moved once and changes then or never, so the changes of all rounds are those from first to last.
+    assert sum(r.changed for r in result.history) == np.sum(result.labels != first) > 0
+
+
+def test_true_labels_decide_nothing():
+    X, P, S, y = start()
+    blind = LabelRefinement(k=10, gamma1=0.3).refine(X, P, S)
+    seeing = LabelRefinement(k=10, gamma1=0.3).refine(X, P, S, y[::-1])
+    np.testing.assert_array_equal(blind.labels, seeing.labels)
+    np.testing.assert_array_equal(blind.P, seeing.P)
+    assert blind.history[0].accuracy is None
+
+
+@pytest.mark.parametrize(("gamma1", "balanced"), [(3.0, False), (1.0, True)])
+def test_refinement_helps_under_projection_shift(gamma1, balanced):
+    gains = []
+    for seed in range(3):
+        X, P, S, y = start(per_class=40, shift=1.0, noise=1.0, seed=seed)
+        history = LabelRefinement(k=20, gamma1=gamma1, balanced=balanced).refine(X, P, S, y).history
+        gains.append(history[-1].accuracy - history[0].accuracy)
+    assert min(gains) > 0.01
+    assert np.mean(gains) > 0.03
+
+
+def test_hubs_swallow_the_confident_set_when_keeping_labels_is_cheap_unless_it_is_balanced():
+    X, P, S, y = start(per_class=40, shift=1.0, noise=1.0, seed=2)
+    plain = LabelRefinement(k=20, gamma1=0.3).refine(X, P, S, y)
+    balanced = LabelRefinement(k=20, gamma1=0.3, balanced=True).refine(X, P, S, y)
+    assert plain.history[-1].accuracy < plain.history[0].accuracy < balanced.history[-1].accuracy
+    assert np.bincount(plain.labels).max() > np.bincount(balanced.labels).max()
+
+
+# --- edges ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 7, 96, 1000])
+def test_any_number_moved_per_round(k):
+    X, P, S, _ = start()
+    result = LabelRefinement(k=k, gamma1=1.0, gamma3=0.1).refine(X, P, S)
+    assert len(result.history) == -(-len(X) // k)
+    assert result.history[-1].unconfident == 0
+    assert result.labels.shape == (len(X),)
+
+
+def test_a_single_unseen_class():
+    X, P, S, _ = start()
+    result = LabelRefinement(k=20, gamma2=0.1, gamma3=0.1).refine(X, P[:, :1], S[:1])
+    assert not result.labels.any()
+    assert np.isfinite(result.P).all()
+
+
+def test_a_single_sample_and_identical_samples():
+    X, P, S, _ = start()
+    for centre in (True, False):
+        for pool in (X[:1], np.repeat(X[:1], 9, axis=0)):
+            result = LabelRefinement(k=2, gamma3=0.1, centre=centre).refine(pool, P, S)
+            assert (result.labels == (pool @ P).argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_ties_and_duplicates_are_settled_the_same_way_every_time(balanced):
+    X, P, S, _ = start()
+    X = np.vstack([X, X, X[:5]])
+    P = np.hstack([P, P[:, :2]])  # two classes that always tie
+    S = np.vstack([S, S[:2]])
+    refinement = LabelRefinement(k=13, gamma2=0.01, gamma3=0.1, balanced=balanced)
+    one, two = refinement.refine(X, P, S), refinement.refine(X, P, S)
+    np.testing.assert_array_equal(one.labels, two.labels)
+    np.testing.assert_array_equal(one.P, two.P)
+    assert one.history == two.history
+
+
+def test_of_equally_confident_samples_the_first_are_moved():
+    refinement = LabelRefinement(k=3)
+    F = np.zeros((6, 4))
+    F[[1, 5], 2] = 1.0
+    np.testing.assert_array_equal(refinement._most_confident(F, np.arange(6)), [1, 5, 0])
+
+
+def test_balanced_sets_take_the_best_of_every_class_first():
+    F = np.diag([9.0, 1.0, 1.0])[[0, 0, 0, 0, 1, 2]]  # a hub with four sure samples, two classes with one each
+    np.testing.assert_array_equal(LabelRefinement(k=3)._most_confident(F, np.arange(6)), [0, 1, 2])
+    np.testing.assert_array_equal(LabelRefinement(k=3, balanced=True)._most_confident(F, np.arange(6)), [0, 4, 5])
+
+
+def test_more_axes_than_freedom_leaves_every_label():
+    # n < d and nu -> 0: scores are free variables, the group lasso keeps them all.
+    X, P, S, _ = start(d=300)
+    result = LabelRefinement(k=10, gamma1=10.0, nu=1e-8, centre=False).refine(X, P, S)
+    np.testing.assert_array_equal(result.labels, (X @ P).argmax(axis=1))
+
+
+def test_one_step_is_one_update_of_everything():
+    X, P, S, y = start()
+    refinement = LabelRefinement(gamma1=1.0, gamma2=0.05, gamma3=0.1, centre=False, one_step=True, n_neighbors=5)
+    result = refinement.refine(X, P, S, y)
+    first = (X @ P).argmax(axis=1)
+    none = np.zeros((0, X.shape[1])), np.zeros((0, len(S)))
+    H = oracle.laplacian(oracle.graph_weights(X, 5))
+    problem = oracle.Problem(*none, X, one_hot(first, len(S)), H, oracle.transition(S), 1.0, 0.05, 0.1, 1e-3, 1e-4)
+    P_literal, objectives = problem.minimise(X @ P, 1e-5, 50)
+    np.testing.assert_allclose(result.P, P_literal, rtol=1e-7, atol=1e-9)
+    np.testing.assert_array_equal(result.labels, (X @ P_literal).argmax(axis=1))
+    (record,) = result.history
+    assert (record.confident, record.unconfident, record.iterations) == (0, len(X), len(objectives))
+    assert record.changed == np.sum(result.labels != first)
+
+
+def test_centring_is_refining_the_centred_pool():
+    X, P, S, _ = start()
+    shifted = X + 3.0
+    # The first labels come from the scores as they are; shifting these by a constant per class undoes the shift of X.
+    result = LabelRefinement(k=10, gamma1=1.0, gamma3=0.1).refine(shifted, P - P.mean(axis=1, keepdims=True), S)
+    assert result.offset.shape == (len(S),)
+    np.testing.assert_allclose(result.scores(shifted), (shifted - shifted.mean(axis=0)) @ result.P, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"k": 0}, "k must be"),
+        ({"k": 2.5}, "k must be"),
+        ({"n_components": 0}, "n_components must be"),
+        ({"n_neighbors": 0}, "n_neighbors must be"),
+        ({"nu": 0.0}, "nu must be positive"),
+        ({"eps": 0.0}, "eps must be positive"),
+        ({"gamma1": -1.0}, "gamma1 must not be negative"),
+        ({"gamma3": float("nan")}, "gamma3 must not be negative"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(bad, message):
+    X, P, S, _ = start()
+    with pytest.raises(ValueError, match=message):
+        LabelRefinement(**bad).refine(X, P, S)
+
+
+def test_bad_data_are_refused_by_name():
+    X, P, S, y = start()
+    refinement = LabelRefinement()
+    with pytest.raises(ValueError, match="8 classes"):
+        refinement.refine(X, P[:, :3], S)
+    with pytest.raises(ValueError, match="one row per feature"):
+        refinement.refine(X, P[:5], S)
+    with pytest.raises(ValueError, match="one label per row"):
+        refinement.refine(X, P, S, y[:3])
+    with pytest.raises(ValueError, match="other samples"):
+        refinement.refine(X, P, S, pool=Pool(X[:5], True))
+
+
+# --- the graph ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 5, 500])
+def test_graph_equals_the_literal_one(n_neighbors, monkeypatch):
+    monkeypatch.setattr("aezsl.methods._neighbours.BLOCK_ENTRIES", 700)  # several blocks
+    X = np.random.default_rng(0).normal(size=(60, 8))
+    W = heat_kernel_graph(X, n_neighbors)
+    np.testing.assert_allclose(W.toarray(), oracle.graph_weights(X, n_neighbors), rtol=1e-10, atol=1e-14)
+    H = laplacian(W).toarray()
+    np.testing.assert_allclose(H, oracle.laplacian(W.toarray()), atol=1e-14)
+    assert np.linalg.eigvalsh(H).min() > -1e-12
+
+
+def test_graph_of_duplicates_and_of_one_sample():
+    W = heat_kernel_graph(np.ones((4, 3)), 2)
+    assert W.diagonal().max() == 0
+    assert set(W.data) == {1.0}
+    assert heat_kernel_graph(np.ones((1, 3)), 2).nnz == 0
