@@ -155,3 +155,8 @@ class TestCrossValidate:
         data = make_synthetic()
         table = cross_validate(Spy(), *data[:3], class_folds(30, 8), {})
         assert len(table) == 1
+
+
+def test_a_fraction_replaces_the_papers_rule():
+    assert len(class_folds(1000, 20_842, n_folds=1)[0]) == 954
+    assert len(class_folds(1000, 20_842, n_folds=1, fraction=0.2)[0]) == 200

@@ -16,15 +16,24 @@ Labels = NDArray[np.integer[Any]]
 Array = NDArray[np.floating[Any]]
 
 
-def class_folds(n_seen: int, n_unseen: int, rule: str = "random", n_folds: int = 3, seed: int = 0) -> list[Labels]:
+def class_folds(
+    n_seen: int,
+    n_unseen: int,
+    rule: str = "random",
+    n_folds: int = 3,
+    seed: int = 0,
+    fraction: float | None = None,
+) -> list[Labels]:
     """Validation classes of each fold, as row numbers of the seen semantics.
 
-    The number of validation classes Cv keeps ``Cv / Cs = Ct / (Cs + Ct)``, as in the paper.
+    The number of validation classes Cv keeps ``Cv / Cs = Ct / (Cs + Ct)``, as in the paper, unless ``fraction`` says
+    Cv / Cs: with many more unseen than seen classes the paper's rule would leave hardly any to learn from.
 
     rule: ``first`` takes the first Cv classes in the data's own order, one fold, as the paper does (poor where
     the order follows topics); ``random`` draws ``n_folds`` seeded sets, disjoint for as long as classes last.
     """
-    size = min(max(2, round(n_seen * n_unseen / (n_seen + n_unseen))), n_seen - 2)
+    share = n_unseen / (n_seen + n_unseen) if fraction is None else fraction
+    size = min(max(2, round(n_seen * share)), n_seen - 2)
     if size < 2:
         raise ValueError(f"cross-validation over classes needs at least 4 seen classes, got {n_seen}")
     if rule == "first":

@@ -8,7 +8,15 @@ from importlib import import_module
 
 from aezsl.methods._base import LinearZeroShotClassifier, ZeroShotClassifier
 
-__all__ = ["METHODS", "REFINES", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_method", "method_class"]
+__all__ = [
+    "EPOCHS",
+    "METHODS",
+    "REFINES",
+    "LinearZeroShotClassifier",
+    "ZeroShotClassifier",
+    "make_method",
+    "method_class",
+]
 
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
@@ -30,6 +38,9 @@ REFINES: dict[str, str] = {
     "aezsl_lr_one_step": "aezsl",
     "eszsl_lr": "eszsl",
 }
+
+# Methods trained epoch by epoch: they can go on from a checkpoint, and have a history.
+EPOCHS = ("daezsl", "eszsl_net")
 
 
 def method_class(name: str) -> type[ZeroShotClassifier]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
@@ -115,6 +116,13 @@ class DAEZSL(LinearZeroShotClassifier):
             return self.fit(X, y, S)
         finally:
             del self._checkpoint
+
+    def history(self) -> pd.DataFrame:
+        """One row per epoch: mean loss of the final training, accuracy on the classes left out in the search."""
+        longest = max(len(self.history_loss_), len(self.history_accuracy_) - 1)
+        columns = {"loss": self.history_loss_, "validation_accuracy": self.history_accuracy_[1:]}
+        padded = {name: np.pad(v, (0, longest - len(v)), constant_values=np.nan) for name, v in columns.items()}
+        return pd.DataFrame({"epoch": np.arange(1, longest + 1), **padded})
 
     def _fit(self, X: Array, y: Labels, S: Array) -> None:
         self._validate(len(S))

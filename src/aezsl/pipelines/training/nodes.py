@@ -14,6 +14,7 @@ from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.problem import Problem, build_problem
 from aezsl.selection import class_folds, cross_validate, grid_points
+from aezsl.training_checkpoint import CheckpointFolder
 from aezsl.vectors import Vectors
 
 log = logging.getLogger(__name__)
@@ -29,9 +30,11 @@ def assemble_problem(
     setting: str,
 ) -> tuple[Problem, dict[str, Any]]:
     """The validated problem, and what a result on it depends on."""
+    without = set(semantics.config.get("without_vector", []))
+    classes, split = (table[~table["class_name"].isin(without)] for table in (classes, split))
     problem = build_problem(features, semantics, classes, split, normalise, setting, list(unreadable))
     origin = {"features_fingerprint": features.fingerprint, "semantics_fingerprint": semantics.fingerprint}
-    summary = {**problem.summary(), **origin}
+    summary = {**problem.summary(), **origin, "n_classes_without_vector": len(without)}
     log.info("problem: %s", ", ".join(f"{key}={value}" for key, value in summary.items()))
     return problem, summary
 
@@ -48,6 +51,8 @@ def select_parameters(
     if not former.empty and (former["key"] == key).all():
         table = former
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
+    elif len(points) == 1:  # nothing to choose, and the method may be slow to fit
+        table = pd.DataFrame({"point": [0], "mean": [float("nan")], "key": [key]})
     else:
         folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **selection)
         estimator = make_method(name, **method["init"])
@@ -71,6 +76,16 @@ def selection_key(problem: Problem, method: dict[str, Any], selection: dict[str,
 def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> ZeroShotClassifier:
     """The method, fitted on all seen classes."""
     return make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
+
+
+def fit_network(
+    problem: Problem, parameters: dict[str, Any], checkpoint: CheckpointFolder, name: str
+) -> tuple[ZeroShotClassifier, pd.DataFrame]:
+    """As ``fit_model`` for a method trained by epochs: an interrupted run is resumed, and the epochs are a table."""
+    model: Any = make_method(name, **parameters)
+    model.fit_resumable(problem.X_train, problem.y_train, problem.S_seen, checkpoint)
+    checkpoint.clear()
+    return model, model.history()
 
 
 def rank_targets(model: ZeroShotClassifier, problem: Problem) -> Ranking:
