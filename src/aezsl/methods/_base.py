@@ -29,7 +29,8 @@ def check_rows(name: str, rows: ArrayLike, width: int | None = None, what: str =
             raise ValueError(f"{name} must be numeric, got dtype {array.dtype}") from error
     if width is not None and array.shape[1] != width:
         raise ValueError(f"{name} must have {width} {what} as in fit, got {array.shape[1]}")
-    if not np.isfinite(array).all():
+    finite = [np.isfinite(array[i : i + 4096]).all() for i in range(0, len(array), 4096)]  # it may be a mapped file
+    if not all(finite):
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         raise ValueError(f"{name} has NaN or infinite values in {len(bad)} rows, the first is row {bad[0]}")
     return array

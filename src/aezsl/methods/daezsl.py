@@ -174,9 +174,9 @@ class DAEZSL(LinearZeroShotClassifier):
         def validate() -> float:
             self._keep(network)
             samples = np.flatnonzero(held_out[y])
-            return per_class_accuracy(
-                (np.cumsum(held_out) - 1)[y[samples]], self.rank(X[samples], S[held_out], 1).classes[:, 0]
-            )
+            blocks = [samples[i : i + 4096] for i in range(0, len(samples), 4096)]  # X may be a mapped file
+            predicted = np.concatenate([self.predict(X[block], S[held_out]) for block in blocks])
+            return per_class_accuracy((np.cumsum(held_out) - 1)[y[samples]], predicted)
 
         history = train(
             network,
