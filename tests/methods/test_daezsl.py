@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
@@ -281,6 +282,37 @@ class TestCheckpoints:
 
 #: Long enough to be killed in the middle, short enough to be done twice.
 KILLED = {**SMALL, "epochs": 60, "batch_size": 4}
+
+
+MAPPED = """
+import resource, sys
+import numpy as np, pyarrow as pa, torch, aezsl.methods._adaptive_network
+from aezsl.methods import make_method
+with pa.memory_map(sys.argv[1]) as source:
+    column = pa.ipc.open_file(source).read_all()["vector"].chunk(0)  # no copy: the table is the file
+    X = column.flatten().to_numpy(zero_copy_only=True).reshape(len(column), -1)
+    held = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
+    resource.setrlimit(resource.RLIMIT_DATA, (held + X.nbytes // 2, held + X.nbytes // 2))
+    y, S = np.arange(len(X)) % 6, np.random.default_rng(0).normal(size=(6, 8))
+    model = make_method("daezsl", epochs=1, batch_size=512).fit(X, y, S)
+    print(len(model.history_accuracy_), X.nbytes)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory limits are those of Linux")
+def test_trains_from_a_mapped_file_larger_than_the_memory_allowed(tmp_path):
+    rows, d = 150_000, 512  # 307 MB, of which half may be held
+    flat = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=np.float32, shape=(rows * d,))
+    flat[:] = 0.5
+    flat[::7] = 1.0
+    table = pa.table({"vector": pa.FixedSizeListArray.from_arrays(pa.array(flat), d)})
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", MAPPED, str(tmp_path / "x.arrow")]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert result.stdout.split() == ["2", str(rows * d * 4)]
 
 
 def test_prediction_needs_no_torch():
