@@ -158,9 +158,14 @@ class TestCrossValidate:
         assert len(table) == 1
 
 
-def test_of_what_chance_cannot_tell_apart_the_most_cautious_is_chosen():
-    table = pd.DataFrame({"g": [1.0, 3.0, 10.0, 10.0], "n": [1, 1, 1, 2], "mean": [0.60, 0.59, 0.58, 0.5]})
+def test_the_most_cautious_point_is_chosen_unless_the_best_is_better_than_chance_explains():
+    table = pd.DataFrame({"g": [1.0, 3.0, 10.0, 10.0], "n": [1, 1, 1, 2], "mean": [0.60, 0.59, 0.5, 0.58]})
     few, many = (most_cautious(table, ["g", "n"], n) for n in (500, 5_000_000))  # standard errors 0.022 and 0.0002
-    assert few.iloc[0].to_list() == [10.0, 1, 0.58]
+    assert few.iloc[0].to_list() == [10.0, 2, 0.58]
     assert many.iloc[0].to_list() == [1.0, 1, 0.60]
     assert len(few) == 4
+
+
+def test_a_fraction_replaces_the_papers_rule():
+    assert len(class_folds(1000, 20_842, n_folds=1)[0]) == 954
+    assert len(class_folds(1000, 20_842, n_folds=1, fraction=0.2)[0]) == 200

@@ -95,3 +95,27 @@ def test_gaps_are_named(tmp_path, vector_file):
         embed_classes(CLASSES, [{"kind": "smell"}])
     with pytest.raises(DatasetError, match=r"none\.txt is missing"):
         embed_classes(CLASSES, [{"kind": "word_vectors", "path": str(tmp_path / "none.txt")}])
+
+
+class TestClassVectors:
+    @pytest.fixture
+    def path(self, tmp_path):
+        np.savez(tmp_path / "v.npz", vectors=np.eye(3, dtype=np.float16)[:2], wnid=np.array(["n2", "n1"]))
+        return str(tmp_path / "v.npz")
+
+    classes = pd.DataFrame({"class_name": ["a", "b", "c"], "wnid": ["n1", "n2", "n3"]})
+
+    def test_are_looked_up_by_the_named_column(self, path):
+        source = {"kind": "class_vectors", "path": path, "by": "wnid"}
+        np.testing.assert_array_equal(embed_classes(self.classes[:2], [source]), [[0, 1, 0], [1, 0, 0]])
+
+    def test_missing_ones_fail_or_are_marked(self, path):
+        source = {"kind": "class_vectors", "path": path, "by": "wnid"}
+        with pytest.raises(ValueError, match=r"1 classes have no vector in .* for example 'c'"):
+            embed_classes(self.classes, [source])
+        vectors = embed_classes(self.classes, [{**source, "missing": "drop"}])
+        assert np.isnan(vectors).all(axis=1).tolist() == [False, False, True]
+
+    def test_names_of_another_kind_are_refused(self, path):
+        with pytest.raises(ValueError, match="a vector of none of the 3 classes"):
+            embed_classes(self.classes, [{"kind": "class_vectors", "path": path, "missing": "drop"}])

@@ -65,7 +65,8 @@ def _subject(run_params: dict[str, Any]) -> str:
 def _report(catalog: DataCatalog, metrics: list[str]) -> None:
     """The result as one line per method, the last thing a user reads of a run."""
     for name in metrics:
-        values = ", ".join(f"{key} {value:.4f}" for key, value in catalog.load(name).items())
+        found = catalog.load(name)
+        values = ", ".join(f"{key} {value:.4f}" for key, value in found.items() if "." not in key)  # no lists' own
         log.info("%s: %s", _namespace(name), values or "predictions without accuracy: the test images have no labels")
 
 
@@ -105,13 +106,14 @@ def _log_history(mlflow: Any, table: Any, prefix: str) -> None:
     """Every numeric column as a metric by step, the first column being the step: MLflow draws the curve."""
     from mlflow.entities import Metric
 
-    numbers = table.select_dtypes("number").dropna(axis="columns")
+    numbers = table.select_dtypes("number").dropna(axis="columns", how="all")
     step, *columns = numbers.columns
     now = int(time.time() * 1000)
     metrics = [
         Metric(f"{prefix}{step}.{column}", float(value), now, int(at))
         for column in columns
         for at, value in zip(numbers[step], numbers[column], strict=True)
+        if value == value  # a column may end earlier than the others
     ]
     client, run_id = mlflow.MlflowClient(), mlflow.active_run().info.run_id
     for start in range(0, len(metrics), 1000):  # the most that one request may hold

@@ -19,6 +19,9 @@ from aezsl.pipelines.training.pipeline import create_problem_pipeline, create_re
 #: What ``kedro run`` without a name runs.
 DEFAULT_METHOD = "aezsl_lr"
 
+#: The methods of the paper's large-scale table that this project has, and the closed form beside them.
+LARGE_SCALE = ("eszsl", "eszsl_net", "daezsl")
+
 #: Parameters that all methods share.
 SHARED = ("selection", "evaluation", "gallery", "calibration")
 
@@ -29,7 +32,12 @@ def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
     A method that refines another one brings that one's pipeline along, results and all.
     """
     prefix = "" if setting == "zsl" else f"{setting}_"
-    inputs = {"problem": f"{prefix}problem", "problem_recipe": f"{prefix}problem_recipe", "images": "images"}
+    inputs = {
+        "problem": f"{prefix}problem",
+        "problem_recipe": f"{prefix}problem_recipe",
+        "images": "images",
+        "candidates": "candidates",
+    }
     before = Pipeline([])
     if base := REFINES.get(method):
         before = create_method_pipeline(base, setting)
@@ -39,6 +47,7 @@ def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
         stage = training.create_pipeline(method, setting)
     stages = stage + create_recipe_pipeline() + evaluation.create_pipeline(method, setting)
     used = stages.inputs()
+    inputs = {name: source for name, source in inputs.items() if name in used}
     shared = {f"params:{name}": f"params:{name}" for name in SHARED if f"params:{name}" in used}
     return before + pipeline(
         stages, namespace=prefix + method, inputs=inputs, parameters=shared | {"params:method": f"params:{method}"}
@@ -61,5 +70,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         f"sensitivity_{parameter}": methods["aezsl_lr"] + sensitivity.create_pipeline("aezsl_lr", parameter)
         for parameter in ("k", "lambda3")
     }
+    parts = (methods[name] for name in LARGE_SCALE)
+    figures["large_scale"] = sum(parts, Pipeline([])) + evaluation.create_large_scale_pipeline(LARGE_SCALE)
     use = {"predict": predict.create_pipeline(), "export": export.create_pipeline()}
     return {**data, **methods, **figures, **use, "__default__": methods[DEFAULT_METHOD]}

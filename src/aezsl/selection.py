@@ -16,15 +16,24 @@ Labels = NDArray[np.integer[Any]]
 Array = NDArray[np.floating[Any]]
 
 
-def class_folds(n_seen: int, n_unseen: int, rule: str = "random", n_folds: int = 3, seed: int = 0) -> list[Labels]:
+def class_folds(
+    n_seen: int,
+    n_unseen: int,
+    rule: str = "random",
+    n_folds: int = 3,
+    seed: int = 0,
+    fraction: float | None = None,
+) -> list[Labels]:
     """Validation classes of each fold, as row numbers of the seen semantics.
 
-    The number of validation classes Cv keeps ``Cv / Cs = Ct / (Cs + Ct)``, as in the paper.
+    The number of validation classes Cv keeps ``Cv / Cs = Ct / (Cs + Ct)``, as in the paper, unless ``fraction`` says
+    Cv / Cs: with many more unseen than seen classes the paper's rule would leave hardly any to learn from.
 
     rule: ``first`` takes the first Cv classes in the data's own order, one fold, as the paper does (poor where
     the order follows topics); ``random`` draws ``n_folds`` seeded sets, disjoint for as long as classes last.
     """
-    size = min(max(2, round(n_seen * n_unseen / (n_seen + n_unseen))), n_seen - 2)
+    share = n_unseen / (n_seen + n_unseen) if fraction is None else fraction
+    size = min(max(2, round(n_seen * share)), n_seen - 2)
     if size < 2:
         raise ValueError(f"cross-validation over classes needs at least 4 seen classes, got {n_seen}")
     if rule == "first":
@@ -96,15 +105,15 @@ def cross_validate(
 
 
 def most_cautious(table: pd.DataFrame, by: Sequence[str], n_samples: int) -> pd.DataFrame:
-    """The table with the row to choose first: of all that are within one standard error of the best, the most cautious.
+    """The table with the row to choose first: the most cautious one, unless the best is better than chance explains.
 
     by: parameters whose larger values are more cautious, the most important first. n_samples: validation samples
-    behind a score. A difference that chance explains is no reason to depart further from what is known to work
-    (the one-standard-error rule of Breiman et al. 1984).
+    behind a score; a difference of less than one standard error is no reason to depart from what is known to work.
     """
     best = float(table["mean"].max())
-    near = table["mean"] >= best - np.sqrt(best * (1 - best) / n_samples)
-    first = table[near].sort_values([*by, "mean"], ascending=False, kind="stable").index[0]
+    first = table.sort_values([*by, "mean"], ascending=False, kind="stable").index[0]
+    if table.loc[first, "mean"] < best - np.sqrt(best * (1 - best) / n_samples):
+        first = table["mean"].idxmax()
     ordered: pd.DataFrame = pd.concat([table.loc[[first]], table.drop(index=first)])
     return ordered
 

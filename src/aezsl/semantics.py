@@ -134,6 +134,28 @@ def word_vectors(classes: pd.DataFrame, path: str) -> Array:
     return np.vstack(rows).astype(np.float32)
 
 
+def class_vectors(classes: pd.DataFrame, path: str, by: str = "class_name", missing: str = "fail") -> Array:
+    """Vectors of whole classes from any file that ``read_vectors`` reads, looked up ``by`` class_name or wnid.
+
+    missing: what to do where the file has no vector: ``fail``, or ``drop``, which gives a row of NaN for the caller to
+    take the class out.
+    """
+    if missing not in ("fail", "drop"):
+        raise ValueError(f"missing must be 'fail' or 'drop', got {missing!r}")
+    keys = _column(classes, by, "class_vectors")
+    table = read_vectors(Path(path).expanduser(), set(keys))
+    if not table:
+        raise ValueError(f"{path} has a vector of none of the {len(keys)} classes: is {by!r} what it names them by?")
+    absent = classes["class_name"][[key not in table for key in keys]]
+    if len(absent) and missing == "fail":
+        raise ValueError(
+            f"{len(absent)} classes have no vector in {path}, for example {absent.iloc[0]!r}: "
+            "drop them, or set missing to drop"
+        )
+    nothing = np.full(len(next(iter(table.values()))), np.nan, dtype=np.float32)
+    return np.vstack([table.get(key, nothing) for key in keys])
+
+
 def bag_of_words(classes: pd.DataFrame, reference: pd.DataFrame, max_features: int | None = None) -> Array:
     """Term frequency, inverse document frequency of the words in the class texts; words of the reference classes."""
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -160,6 +182,7 @@ KINDS: dict[str, Callable[..., Array]] = {
     "attributes": attribute_vectors,
     "text": text_vectors,
     "word_vectors": word_vectors,
+    "class_vectors": class_vectors,
     "bag_of_words": bag_of_words,
     "wordnet": wordnet_similarity,
 }

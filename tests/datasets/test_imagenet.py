@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kedro.io import DatasetError
 
 from aezsl.datasets.imagenet import ImageNetDataset
 from tests.datasets.helpers import folder, quick, reference, refused, touch, write
@@ -156,3 +157,20 @@ def test_the_reference_lists(tmp_path, name, count):
     assert data.classes["role"].value_counts().to_dict() == {"seen": 1000, "unseen": count}
     if name == "all":
         assert len(data.images) == len(stored)
+
+
+class TestStoredFeatures:
+    def test_rows_are_images(self, tmp_path):
+        np.savez(tmp_path / "f.npz", X=np.zeros((3, 2)), wnid=np.array(["n00000002", "n00000001", "n00000002"]))
+        (tmp_path / "seen.txt").write_text("n00000002\n")
+        (tmp_path / "unseen.txt").write_text("n00000001\nn00000003\n")
+        lists = {"seen_list": "seen.txt", "unseen_list": "unseen.txt"}
+        benchmark = ImageNetDataset(root=str(tmp_path), features="f.npz", **lists).load()
+        assert benchmark.images["image_id"].tolist() == ["n00000002/0000000", "n00000001/0000001", "n00000002/0000002"]
+        assert benchmark.images["class_name"].tolist() == ["n00000002", "n00000001", "n00000002"]
+        assert benchmark.classes["role"].tolist() == ["seen", "unseen", "unseen"]
+
+    def test_wnids_must_be_there(self, tmp_path):
+        np.savez(tmp_path / "f.npz", X=np.zeros((3, 2)))
+        with pytest.raises(DatasetError, match="expected an array wnid"):
+            ImageNetDataset(root=str(tmp_path), features="f.npz").load()

@@ -1,10 +1,12 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from aezsl.evaluation.ranking import Ranking, top_k
+from aezsl.evaluation.ranking import Ranking, top_k, top_k_products
 
 # Few distinct values, so that ties are the rule, at the threshold too.
 TIED = arrays(
@@ -76,3 +78,27 @@ def test_one_class_ranks_alone():
 def test_minus_infinity_is_a_score_like_any_other(k):
     scores = np.array([[-np.inf, -np.inf, 1.0, -np.inf, -np.inf]])
     np.testing.assert_array_equal(top_k(scores, k).classes, [[2, 0, 1, 3, 4][:k]])
+
+
+class TestProducts:
+    @given(TIED, st.integers(1, 9), st.integers(1, 4), st.integers(1, 4))
+    def test_blocks_of_samples_and_classes_equal_the_whole(self, scores, k, rows, classes):
+        X, P = np.eye(len(scores)), scores  # so that the products are the scores exactly, ties and all
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("aezsl.evaluation.ranking.ROW_BLOCK", rows)
+            patch.setattr("aezsl.evaluation.ranking.CLASS_BLOCK", classes)
+            ranking = top_k_products(X, P, k)
+        expected = top_k(scores, k)
+        np.testing.assert_array_equal(ranking.classes, expected.classes)
+        np.testing.assert_array_equal(ranking.scores, expected.scores)
+
+    def test_memory_grows_with_neither_samples_nor_classes(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(3000, 4)).astype(np.float32)
+        P = rng.normal(size=(4, 20_842)).astype(np.float32)
+        tracemalloc.start()
+        ranking = top_k_products(X, P, 20)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert ranking.classes.shape == (3000, 20)
+        assert peak < 80e6  # all scores would be 250 MB

@@ -1,5 +1,8 @@
 """Every registered method through its own pipelines, in both settings, on the small problem with a projection shift."""
 
+from pathlib import Path
+from tempfile import mkdtemp
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,11 +10,13 @@ import yaml
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 
+from aezsl.datasets.candidates import Candidates
 from aezsl.methods import METHODS, REFINES
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
 from aezsl.problem import Problem
 from aezsl.selection import held_out_mask
+from aezsl.training_checkpoint import CheckpointFolder
 from tests.conftest import ROOT
 from tests.synthetic import make_synthetic
 
@@ -56,8 +61,10 @@ def run(pipeline, problem, methods, prefix=""):
         method = parameters(f"parameters/{name}.yml")[name]
         method["grid"] = {key: values[len(values) // 2 :][:1] for key, values in method["grid"].items()}
         inputs |= {f"params:{name}": method, f"{prefix}{name}.former_selection": pd.DataFrame()}
+        inputs[f"{prefix}{name}.checkpoint"] = CheckpointFolder(Path(mkdtemp()))
     inputs |= {
         f"{prefix}problem": problem,
+        "candidates": Candidates(),
         f"{prefix}problem_recipe": "how to prepare new data",
         "images": pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"}),
     }

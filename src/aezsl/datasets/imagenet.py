@@ -32,6 +32,8 @@ class ImageNetDataset(BenchmarkDataset):
     folders : which folders below root hold wnid folders, and the official part that each stands for (or null), as in
         ``{train: train, val: test_seen, fall11: test_unseen}``. The default is root itself.
     image_list : file with the paths of the images below root, one a line, instead of a walk through the folders.
+    features : ``.npz`` file of stored features with an array ``wnid``, one row an image, instead of images. Their ids
+        are wnid and row, and ``feature_extraction.path`` names the same file.
 
     A million images fit in little memory: names go to Arrow as they are read, class names are categories.
     """
@@ -45,6 +47,7 @@ class ImageNetDataset(BenchmarkDataset):
         words: str | None = None,
         folders: dict[str, str | None] | None = None,
         image_list: str | None = None,
+        features: str | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(root=root, metadata=metadata)
@@ -52,6 +55,7 @@ class ImageNetDataset(BenchmarkDataset):
         if bad := sorted({part for part in self.folders.values() if part} - set(OFFICIAL_PARTS)):
             raise DatasetError(f"folders: {bad[0]!r} is no official part; they are {', '.join(OFFICIAL_PARTS)}")
         self.seen_list, self.unseen_list, self.words, self.image_list = seen_list, unseen_list, words, image_list
+        self.features = features
 
     def load(self) -> Benchmark:
         """List the images and read the lists; no image is opened."""
@@ -91,7 +95,10 @@ class ImageNetDataset(BenchmarkDataset):
 
     def _collect(self, wanted: set[str] | None) -> tuple[pa.ChunkedArray, pd.Categorical]:
         """Ids and classes of all images, or of those of the wanted classes."""
-        blocks = list(self._scanned(wanted) if self.image_list is None else self._listed(self.image_list))
+        if self.features is not None:
+            blocks = [self._stored(self.features)]
+        else:
+            blocks = list(self._scanned(wanted) if self.image_list is None else self._listed(self.image_list))
         ids = pa.chunked_array([block[0] for block in blocks], pa.string())
         wnids = pa.chunked_array(
             [block[1].dictionary_encode() for block in blocks], pa.dictionary(pa.int32(), pa.string())
@@ -133,6 +140,16 @@ class ImageNetDataset(BenchmarkDataset):
             with pyarrow.csv.open_csv(path, read, parse, convert) as batches:
                 for batch in batches:
                     yield batch["path"], self._wnid_of(path, batch["path"])
+
+    def _stored(self, given: str) -> Block:
+        path = find_list(self.root, given, "stored features")
+        with reading(path, "stored features"), np.load(path, allow_pickle=False) as arrays:
+            if "wnid" not in arrays:
+                raise DatasetError(f"{path}: expected an array wnid, one an image, got {', '.join(arrays.files)}")
+            wnids = arrays["wnid"].tolist()
+        if bad := [name for name in wnids if not WNID.fullmatch(name)]:
+            raise DatasetError(f"{path}: expected wnids like n01440764, got {some(bad)}")
+        return pa.array([f"{name}/{row:07d}" for row, name in enumerate(wnids)]), pa.array(wnids, pa.string())
 
     @staticmethod
     def _wnid_of(source: Path, paths: pa.Array) -> pa.Array:

@@ -7,6 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+#: Samples and classes whose scores are formed together: 16 MB of float64.
+ROW_BLOCK, CLASS_BLOCK = 1024, 2048
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -19,6 +22,13 @@ class Ranking:
     def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Rankings of consecutive blocks of samples as one."""
         return cls(np.concatenate([p.classes for p in parts]), np.concatenate([p.scores for p in parts]))
+
+    def merge(self, later: Self, k: int) -> "Ranking":
+        """The k best of two rankings of the same samples, where ``later`` holds classes of higher numbers."""
+        classes, scores = np.hstack([self.classes, later.classes]), np.hstack([self.scores, later.scores])
+        # Of equal scores the earlier column comes first, and so the lower class number.
+        best = top_k(scores, k)
+        return Ranking(np.take_along_axis(classes, best.classes, 1), best.scores)
 
     def with_first(self, labels: NDArray[np.integer[Any]]) -> "Ranking":
         """The same ranking with ``labels`` moved to the first place, where a later decision overrules scores."""
@@ -54,3 +64,19 @@ def top_k(scores: NDArray[np.floating[Any]], k: int) -> Ranking:
     values = np.take_along_axis(scores, candidates, 1)
     order = np.argsort(-values, axis=1, kind="stable")
     return Ranking(np.take_along_axis(candidates, order, 1), np.take_along_axis(values, order, 1))
+
+
+def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k: int) -> Ranking:
+    """``top_k(X @ P, k)`` for X (n, d) and P (d, C), holding the scores of one block of samples and classes at a time.
+
+    Beside X and P it needs some 100 MB, however many samples and classes there are.
+    """
+    if len(X) > ROW_BLOCK:
+        return Ranking.concatenate([top_k_products(X[i : i + ROW_BLOCK], P, k) for i in range(0, len(X), ROW_BLOCK)])
+    best = None
+    for first in range(0, P.shape[1], CLASS_BLOCK):
+        block = top_k(X @ P[:, first : first + CLASS_BLOCK], k)
+        block = Ranking(block.classes + first, block.scores)
+        best = block if best is None else best.merge(block, k)
+    assert best is not None  # P has columns
+    return best

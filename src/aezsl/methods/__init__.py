@@ -8,7 +8,15 @@ from importlib import import_module
 
 from aezsl.methods._base import LinearZeroShotClassifier, ZeroShotClassifier
 
-__all__ = ["METHODS", "REFINES", "LinearZeroShotClassifier", "ZeroShotClassifier", "make_method", "method_class"]
+__all__ = [
+    "EPOCHS",
+    "METHODS",
+    "REFINES",
+    "LinearZeroShotClassifier",
+    "ZeroShotClassifier",
+    "make_method",
+    "method_class",
+]
 
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
@@ -20,10 +28,12 @@ METHODS: dict[str, str] = {
     "amp": "aezsl.methods.amp:AMP",
     "conse": "aezsl.methods.conse:ConSE",
     "costa": "aezsl.methods.costa:COSTA",
+    "daezsl": "aezsl.methods.daezsl:DAEZSL",
     "dap": "aezsl.methods.dap:DAP",
     "devise": "aezsl.methods.devise:DeViSE",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
     "eszsl_lr": "aezsl.methods.eszsl_lr:ESZSLLR",
+    "eszsl_net": "aezsl.methods.eszsl_net:ESZSLNet",
     "exem": "aezsl.methods.exem:EXEM",
     "iap": "aezsl.methods.iap:IAP",
     "jlse": "aezsl.methods.jlse:JLSE",
@@ -42,6 +52,9 @@ REFINES: dict[str, str] = {
     "aezsl_lr_one_step": "aezsl",
     "eszsl_lr": "eszsl",
 }
+
+# Methods trained epoch by epoch: they can go on from a checkpoint, and have a history.
+EPOCHS = ("daezsl", "eszsl_net")
 
 
 def method_class(name: str) -> type[ZeroShotClassifier]:

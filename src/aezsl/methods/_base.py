@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from aezsl.evaluation.ranking import Ranking, top_k
+from aezsl.evaluation.ranking import Ranking, top_k, top_k_products
 
 Array = NDArray[np.floating[Any]]
 Labels = NDArray[np.integer[Any]]
@@ -29,7 +29,8 @@ def check_rows(name: str, rows: ArrayLike, width: int | None = None, what: str =
             raise ValueError(f"{name} must be numeric, got dtype {array.dtype}") from error
     if width is not None and array.shape[1] != width:
         raise ValueError(f"{name} must have {width} {what} as in fit, got {array.shape[1]}")
-    if not np.isfinite(array).all():
+    finite = [np.isfinite(array[i : i + 4096]).all() for i in range(0, len(array), 4096)]  # it may be a mapped file
+    if not all(finite):
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         raise ValueError(f"{name} has NaN or infinite values in {len(bad)} rows, the first is row {bad[0]}")
     return array
@@ -173,6 +174,11 @@ class LinearZeroShotClassifier(ZeroShotClassifier):
         """Stacked visual classifiers P (d, C), so that the scores are ``X @ P``."""
         check_is_fitted(self, "n_features_in_")
         return self._classifiers(check_semantics("S_target", S_target, self.n_semantics_in_))
+
+    def rank(self, X: ArrayLike, S_target: ArrayLike, k: int) -> Ranking:
+        """As the base class, building the classifiers once; then memory grows with neither samples nor classes."""
+        X, S_target = self._check_query(X, S_target)
+        return top_k_products(X, self._classifiers(S_target), k)
 
     def _score_blocks(self, X: ArrayLike, S_target: ArrayLike) -> Iterator[Array]:
         X, S_target = self._check_query(X, S_target)

@@ -1,13 +1,20 @@
 """Predictions, metrics and the picture of them."""
 
+import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from aezsl.evaluation.metrics import class_accuracies, classification_metrics, confusions
+from aezsl.datasets.candidates import Candidates
+from aezsl.evaluation.hierarchy import HP_KS, Hierarchy, feasible_sets, hierarchical_metrics
+from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions
 from aezsl.evaluation.ranking import Ranking
+from aezsl.methods import ZeroShotClassifier
 from aezsl.problem import Problem
+
+log = logging.getLogger(__name__)
 
 #: Classes listed per image in the predictions table.
 TOP = 5
@@ -38,6 +45,56 @@ def evaluate(ranking: Ranking, problem: Problem) -> dict[str, float]:
     if problem.y_test is None:
         return {}
     return classification_metrics(problem.y_test, ranking, len(problem.target_names))
+
+
+def evaluate_candidates(
+    ranking: Ranking, model: ZeroShotClassifier, problem: Problem, candidates: Candidates, name: str
+) -> dict[str, float]:
+    """As ``evaluate``; with a hierarchy also hP@K, and with lists of candidate classes all of it for every list.
+
+    Each list is a zero-shot problem of its own: the images of its classes, named among its classes, as the paper's
+    2-hop, 3-hop and all. Their metrics are named ``2hop.hit_at_1`` and so on.
+    """
+    metrics = evaluate(ranking, problem)
+    if problem.y_test is None:
+        return metrics
+    hierarchy = None if candidates.edges is None else Hierarchy.from_edges(candidates.edges)
+    names = np.array(problem.target_names)
+    if hierarchy is not None:
+        feasible = feasible_sets(hierarchy, names, only=np.unique(problem.y_test))
+        metrics |= hierarchical_metrics(problem.y_test, ranking, feasible)
+    for candidate_set, members in candidates.lists.items():
+        classes = np.flatnonzero(np.isin(names, members))
+        images = np.flatnonzero(np.isin(problem.y_test, classes))
+        if not len(images):
+            raise ValueError(f"no test image is of a class of the candidates {candidate_set!r}: check the list")
+        true = np.searchsorted(classes, problem.y_test[images])
+        ranks = model.rank(problem.X_test[images], problem.S_target[classes], max(HIT_KS))
+        found = classification_metrics(true, ranks, len(classes))
+        if hierarchy is not None:
+            feasible = feasible_sets(hierarchy, names[classes], only=np.unique(true))
+            found |= hierarchical_metrics(true, ranks, feasible)
+        sizes = {"n_classes": float(len(classes)), "n_images": float(len(images))}
+        metrics |= {f"{candidate_set}.{metric}": value for metric, value in {**sizes, **found}.items()}
+    if candidates.lists:
+        tabulate_candidates(metrics, methods=[name])
+    return metrics
+
+
+def tabulate_candidates(*metrics: dict[str, float], methods: Sequence[str]) -> pd.DataFrame:
+    """The paper's large-scale table, shown and returned: one row per candidate set and method, in per cent."""
+    columns = [*(f"hit_at_{k}" for k in HIT_KS), *(f"hp_at_{k}" for k in HP_KS)]
+    sets = dict.fromkeys(name.partition(".")[0] for row in metrics for name in row if "." in name)
+    rows = []
+    for candidate_set in sets:
+        for method, row in zip(methods, metrics, strict=True):
+            sizes = {name: int(row[f"{candidate_set}.{name}"]) for name in ("n_classes", "n_images")}
+            values = {name: round(100 * row.get(f"{candidate_set}.{name}", np.nan), 2) for name in columns}
+            rows.append({"candidates": candidate_set, **sizes, "method": method, **values})
+    table = pd.DataFrame(rows, columns=["candidates", "n_classes", "n_images", "method", *columns])
+    if rows:
+        log.info("per cent:\n%s", table.to_string(index=False))
+    return table
 
 
 def list_errors(ranking: Ranking, problem: Problem, settings: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -1,7 +1,10 @@
 """ranking -> predictions, metrics, pictures."""
 
+from collections.abc import Sequence
+
 from kedro.pipeline import Node, Pipeline, node
 
+from aezsl.methods import REFINES
 from aezsl.pipelines.evaluation.gallery import draw_gallery
 from aezsl.pipelines.evaluation.generalized import (
     apply_constant,
@@ -10,7 +13,13 @@ from aezsl.pipelines.evaluation.generalized import (
     evaluate_generalized,
     rank_both_sides,
 )
-from aezsl.pipelines.evaluation.nodes import evaluate, list_errors, tabulate_predictions
+from aezsl.pipelines.evaluation.nodes import (
+    evaluate,
+    evaluate_candidates,
+    list_errors,
+    tabulate_candidates,
+    tabulate_predictions,
+)
 from aezsl.pipelines.training.pipeline import bound
 
 
@@ -26,12 +35,22 @@ def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
         ),
         node(draw_gallery, ["predictions", "images", "params:gallery"], "gallery", name="draw_gallery"),
     ]
-    own = (
-        _generalized(method)
-        if setting == "gzsl"
-        else [node(evaluate, ["ranking", "problem"], "metrics", name="evaluate")]
-    )
+    own = _generalized(method) if setting == "gzsl" else [_conventional(method)]
     return Pipeline([*own, *shared], tags="evaluation")
+
+
+def _conventional(method: str) -> Node:
+    if method in REFINES:  # refined labels belong to one set of images and classes
+        return node(evaluate, ["ranking", "problem"], "metrics", name="evaluate")
+    inputs = ["ranking", "model", "problem", "candidates"]
+    return node(bound(evaluate_candidates, name=method), inputs, "metrics", name="evaluate")
+
+
+def create_large_scale_pipeline(methods: Sequence[str]) -> Pipeline:
+    """One table of the methods' metrics for every list of candidate classes."""
+    inputs = [f"{method}.metrics" for method in methods]
+    tabulate = bound(tabulate_candidates, methods=methods)
+    return Pipeline([node(tabulate, inputs, "large_scale_table", name="tabulate_candidates")], tags="evaluation")
 
 
 def _generalized(method: str) -> list[Node]:

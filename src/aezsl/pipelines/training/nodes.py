@@ -17,6 +17,7 @@ from aezsl.problem import Problem, build_problem
 from aezsl.recipe import KEPT_COLUMNS, Recipe
 from aezsl.selection import class_folds, cross_validate, grid_points, most_cautious
 from aezsl.semantics import resolve_sources
+from aezsl.training_checkpoint import CheckpointFolder
 from aezsl.vectors import Vectors
 
 log = logging.getLogger(__name__)
@@ -35,9 +36,11 @@ def assemble_problem(
     setting: str,
 ) -> tuple[Problem, dict[str, Any], Recipe]:
     """The validated problem, what a result on it depends on, and how to bring new data to the same form."""
+    without = set(semantics.config.get("without_vector", []))
+    classes, split = (table[~table["class_name"].isin(without)] for table in (classes, split))
     problem = build_problem(features, semantics, classes, split, normalise, setting, list(unreadable))
     origin = {"features_fingerprint": features.fingerprint, "semantics_fingerprint": semantics.fingerprint}
-    summary = {**problem.summary(), **origin}
+    summary = {**problem.summary(), **origin, "n_classes_without_vector": len(without)}
     log.info("problem: %s", ", ".join(f"{key}={value}" for key, value in summary.items()))
     recipe = Recipe(
         backbone={
@@ -69,6 +72,8 @@ def select_parameters(
     if "key" in former and (former["key"] == key).all():
         table = former
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
+    elif len(points) == 1:  # nothing to choose, and the method may be slow to fit
+        table = pd.DataFrame({"point": [0], "mean": [float("nan")], "key": [key]})
     else:
         folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **selection)
         estimator = make_method(name, **method["init"])
@@ -102,6 +107,16 @@ def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> ZeroSh
 def keep_recipe(recipe: Recipe) -> Recipe:
     """The recipe beside the model: another run may normalise otherwise, and the model must not notice."""
     return recipe
+
+
+def fit_network(
+    problem: Problem, parameters: dict[str, Any], checkpoint: CheckpointFolder, name: str
+) -> tuple[ZeroShotClassifier, pd.DataFrame]:
+    """As ``fit_model`` for a method trained by epochs: an interrupted run is resumed, and the epochs are a table."""
+    model: Any = make_method(name, **parameters)
+    model.fit_resumable(problem.X_train, problem.y_train, problem.S_seen, checkpoint)
+    checkpoint.clear()
+    return model, model.history()
 
 
 def rank_targets(model: ZeroShotClassifier, problem: Problem) -> Ranking:

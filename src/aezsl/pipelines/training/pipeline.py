@@ -5,7 +5,15 @@ from typing import Any
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.training.nodes import assemble_problem, fit_model, keep_recipe, rank_targets, select_parameters
+from aezsl.methods import EPOCHS
+from aezsl.pipelines.training.nodes import (
+    assemble_problem,
+    fit_model,
+    fit_network,
+    keep_recipe,
+    rank_targets,
+    select_parameters,
+)
 
 
 def bound(function: Any, **arguments: Any) -> Any:
@@ -46,8 +54,12 @@ def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
             ["selection", "chosen"],
             name="select_parameters",
         ),
-        node(bound(fit_model, name=method), ["problem", "chosen"], "model", name="fit_model"),
     ]
+    if method in EPOCHS:
+        inputs, outputs = ["problem", "chosen", "checkpoint"], ["model", "training_history"]
+        nodes.append(node(bound(fit_network, name=method), inputs, outputs, name="fit_model"))
+    else:
+        nodes.append(node(bound(fit_model, name=method), ["problem", "chosen"], "model", name="fit_model"))
     if setting == "zsl":
         nodes.append(node(rank_targets, ["model", "problem"], "ranking", name="rank_targets"))
     return Pipeline(nodes, tags="training")

@@ -1,0 +1,321 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from aezsl.methods import make_method
+from aezsl.methods._adaptive_network import AdaptiveNetwork, adaptive_loss
+from aezsl.training_checkpoint import CheckpointFolder
+from tests.methods.contract import MethodContract
+from tests.oracles.daezsl import daezsl_loss, decision_matrices
+from tests.synthetic import make_synthetic
+
+QUICK = {"epochs": 12, "learning_rate": 0.02, "batch_size": 32}
+SMALL = {"epochs": 6, "validation_fraction": 0.0, "learning_rate": 0.02}
+
+
+class TestDAEZSL(MethodContract):
+    method = "daezsl"
+    params = QUICK
+
+
+class TestDAEZSLFromClosedForm(MethodContract):
+    method = "daezsl"
+    params = {**QUICK, "start": "eszsl", "gamma": 0.1, "lam": 0.1}
+
+
+def problem(B=7, d=9, a=5, C=6, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
+
+    y = torch.randint(C, (B,), generator=generator)
+    return draw(B, d), y, draw(d, a), draw(C, a), draw(C, d)
+
+
+# Fewer and more samples than classes, features than classes and semantic dimensions, two classes only.
+SHAPES = [{}, {"B": 30, "d": 4}, {"d": 40, "C": 12}, {"a": 20}, {"C": 2}, {"B": 1}]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rho", [0.0, 0.5, 3.0])
+def test_loss_and_all_gradients_equal_the_literal_ones(shape, rho):
+    X, y, W, S, M = problem(**shape)
+    fast = adaptive_loss(X, y, W, S, M, rho)
+    literal = daezsl_loss(X, y, W, S, M, rho)
+    torch.testing.assert_close(fast, literal, rtol=1e-10, atol=1e-10)
+    gradients = [torch.autograd.grad(loss, (X, W, S, M)) for loss in (fast, literal)]
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10 * other.abs().max())
+
+
+def test_gradients_reach_every_weight_of_the_network_as_the_literal_ones_do():
+    X, y, _, S, _ = problem()
+    network = AdaptiveNetwork(9, 5, 7, torch.Generator().manual_seed(0)).double()
+    X, S = X.detach(), S.detach()
+    gradients = []
+    for loss in (adaptive_loss, daezsl_loss):
+        network.zero_grad()
+        loss(X, y, network.W, S, network.masks(S), 0.5).backward()
+        gradients.append({name: weight.grad.clone() for name, weight in network.named_parameters()})
+    assert set(gradients[0]) == {"W", "A1", "b1", "A2", "b2"}
+    for name, gradient in gradients[0].items():
+        assert gradient.abs().max() > 0
+        torch.testing.assert_close(gradient, gradients[1][name], rtol=1e-10, atol=1e-10)
+
+
+def test_no_masks_are_masks_of_one():
+    X, y, W, S, M = problem()
+    ones = torch.ones_like(M)
+    none = adaptive_loss(X, y, W, S, None, 0.5)
+    torch.testing.assert_close(none, daezsl_loss(X, y, W, S, ones, 0.5), rtol=1e-10, atol=1e-10)
+    for one, other in zip(
+        torch.autograd.grad(none, (X, W, S)),
+        torch.autograd.grad(adaptive_loss(X, y, W, S, ones, 0.5), (X, W, S)),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10 * other.abs().max())
+
+
+def test_scores_are_the_diagonals_of_the_decision_matrices():
+    data = make_synthetic()
+    model = make_method("daezsl", **SMALL).fit(*data[:3])
+    X, S = torch.tensor(data.X_new), torch.tensor(data.S_new)
+    J = decision_matrices(X, torch.tensor(model.W_).double(), S, torch.tensor(model.class_masks(data.S_new)))
+    diagonals = J.diagonal(dim1=1, dim2=2).numpy()
+    np.testing.assert_allclose(model.decision_function(data.X_new, data.S_new), diagonals, rtol=1e-9, atol=1e-12)
+
+
+def test_masks_in_prediction_are_those_of_the_network():
+    data = make_synthetic()
+    model = make_method("daezsl", **SMALL).fit(*data[:3])
+    network = AdaptiveNetwork(24, 10, 17, torch.Generator())
+    network.load_state_dict({name: torch.tensor(getattr(model, f"{name}_")) for name in ("W", "A1", "b1", "A2", "b2")})
+    expected = network.double().masks(torch.tensor(data.S_new)).detach().numpy()
+    np.testing.assert_allclose(model.class_masks(data.S_new), expected, rtol=1e-6)
+
+
+def test_hidden_units_and_defaults_are_the_papers():
+    data = make_synthetic(d=24, a=11)
+    model = make_method("daezsl", epochs=1, validation_fraction=0).fit(*data[:3])
+    assert model.A1_.shape == (17, 11)  # floor((24 + 11) / 2)
+    defaults = make_method("daezsl").get_params()
+    paper = {"learning_rate": 0.001, "batch_size": 128, "rho": 0.5, "dropout": 0.5}
+    assert {name: defaults[name] for name in paper} == paper
+
+
+def test_an_added_class_changes_no_other_score():
+    data = make_synthetic()
+    model = make_method("daezsl", **SMALL).fit(*data[:3])
+    np.testing.assert_allclose(
+        model.decision_function(data.X_new, data.S_new)[:, :3],
+        model.decision_function(data.X_new, data.S_new[:3]),
+        rtol=1e-9,
+    )
+
+
+def test_epoch_zero_from_the_closed_form_is_eszsl():
+    data = make_synthetic()
+    eszsl = make_method("eszsl", gamma=0.3, lam=0.2).fit(*data[:3])
+    # A rate so small that nothing moves: what is left is the start.
+    model = make_method("daezsl", start="eszsl", gamma=0.3, lam=0.2, learning_rate=1e-12, epochs=1)
+    for masks in ("learned", "ones"):
+        P = model.set_params(masks=masks).fit(*data[:3]).classifiers(data.S_new)
+        Q = eszsl.classifiers(data.S_new)
+        scale = np.vdot(P, Q) / np.vdot(Q, Q)
+        np.testing.assert_allclose(P, scale * Q, rtol=1e-4, atol=1e-5 * np.abs(P).max())
+    J = data.X @ (scale * eszsl.classifiers(data.S))
+    Y = np.eye(len(data.S))[data.y]
+    for other in (0.98, 1.02):  # the scale fits the labels best
+        assert np.linalg.norm(J - Y) < np.linalg.norm(other * J - Y)
+
+
+class TestEarlyStopping:
+    data = make_synthetic()
+
+    def test_the_best_epoch_of_the_held_out_classes_is_used(self):
+        model = make_method("daezsl", **QUICK, patience=3).fit(*self.data[:3])
+        accuracy = model.history_accuracy_
+        assert model.n_epochs_ == accuracy.argmax()
+        assert len(model.history_loss_) == model.n_epochs_
+        assert len(accuracy) <= min(12, model.n_epochs_ + 3) + 1
+
+    def test_training_again_on_all_classes_equals_that_many_epochs(self):
+        model = make_method("daezsl", **QUICK).fit(*self.data[:3])
+        fixed = {**QUICK, "epochs": max(model.n_epochs_, 1), "validation_fraction": 0.0}
+        alone = make_method("daezsl", **fixed).fit(*self.data[:3])
+        np.testing.assert_array_equal(model.W_, alone.W_)
+        np.testing.assert_array_equal(model.A1_, alone.A1_)
+
+    def test_held_out_classes_never_train_in_the_search(self):
+        model = make_method("daezsl", **QUICK)
+        held_out = model._held_out(30)
+        assert held_out.sum() == 6
+        first = model.fit(*self.data[:3]).history_accuracy_[0]
+        spoilt = self.data.X.copy()
+        spoilt[held_out[self.data.y]] = 0.0  # nothing to learn there, nothing to tell apart either
+        other = model.fit(spoilt, self.data.y, self.data.S).history_accuracy_
+        assert other.max() <= 1 / 6 + 1e-9
+        assert np.isfinite(first)
+
+    def test_loss_falls(self):
+        loss = make_method("daezsl", **SMALL).fit(*self.data[:3]).history_loss_
+        assert (np.diff(loss) < 0).all()
+
+
+def test_global_random_state_is_left_alone():
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    make_method("daezsl", **SMALL).fit(*make_synthetic()[:3])
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_seeds_differ():
+    data = make_synthetic()
+    one, two = (make_method("daezsl", **SMALL, random_state=seed).fit(*data[:3]) for seed in (0, 1))
+    assert not np.array_equal(one.A1_, two.A1_)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"masks": "half"}, "masks must be one of"),
+        ({"start": "warm"}, "start one of"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"learning_rate": 1e25}, "lower learning_rate"),
+    ],
+)
+def test_bad_parameters_are_refused(bad, message):
+    with pytest.raises(ValueError, match=message):
+        make_method("daezsl", **{**SMALL, **bad}).fit(*make_synthetic()[:3])
+
+
+class Interrupted(CheckpointFolder):
+    """Raises in the place of a power cut, after so many epochs."""
+
+    def __init__(self, folder, after):
+        super().__init__(folder)
+        self.left = after
+
+    def save(self, phase, state):
+        super().save(phase, state)
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+class TestCheckpoints:
+    data = make_synthetic()
+
+    @pytest.mark.parametrize("after", [1, 4, 14])  # in the search, later in it, in the final training
+    def test_an_interrupted_training_ends_with_the_same_weights(self, tmp_path, after):
+        params = {**QUICK, "patience": 12}
+        expected = make_method("daezsl", **params).fit(*self.data[:3])
+        with pytest.raises(KeyboardInterrupt):
+            make_method("daezsl", **params).fit_resumable(*self.data[:3], Interrupted(tmp_path, after))
+        resumed = make_method("daezsl", **params).fit_resumable(*self.data[:3], CheckpointFolder(tmp_path))
+        assert expected.get_state().keys() == resumed.get_state().keys()
+        for name, value in expected.get_state().items():
+            np.testing.assert_array_equal(resumed.get_state()[name], value, err_msg=name)
+
+    def test_a_finished_training_computes_nothing_again(self, tmp_path):
+        model = make_method("daezsl", **SMALL).fit_resumable(*self.data[:3], CheckpointFolder(tmp_path))
+        written = (tmp_path / "final.pt").stat().st_mtime_ns
+        again = make_method("daezsl", **SMALL).fit_resumable(*self.data[:3], CheckpointFolder(tmp_path))
+        assert (tmp_path / "final.pt").stat().st_mtime_ns == written
+        np.testing.assert_array_equal(again.W_, model.W_)
+
+    def test_a_checkpoint_of_other_data_or_settings_is_not_used(self, tmp_path):
+        make_method("daezsl", **SMALL).fit_resumable(*self.data[:3], CheckpointFolder(tmp_path))
+        X = self.data.X + 0.01
+        for params, inputs in (({**SMALL, "rho": 0.1}, self.data.X), (SMALL, X)):
+            fresh = make_method("daezsl", **params).fit(inputs, *self.data[1:3])
+            resumed = make_method("daezsl", **params).fit_resumable(inputs, *self.data[1:3], CheckpointFolder(tmp_path))
+            np.testing.assert_array_equal(resumed.W_, fresh.W_)
+
+    def test_the_checkpoint_holds_settings_and_random_state_and_no_code(self, tmp_path):
+        make_method("daezsl", **SMALL).fit_resumable(*self.data[:3], CheckpointFolder(tmp_path))
+        state = torch.load(tmp_path / "final.pt", weights_only=True)
+        assert state["config"]["learning_rate"] == 0.02
+        assert state["generator"].dtype == torch.uint8
+        assert len(state["history"]["loss"]) == 6
+        assert [path.name for path in tmp_path.iterdir()] == ["final.pt"]  # no temporary file is left
+
+    def test_a_damaged_checkpoint_is_reported_and_passed_over(self, tmp_path, caplog):
+        folder = CheckpointFolder(tmp_path)
+        (tmp_path / "final.pt").write_bytes(b"not a checkpoint")
+        model = make_method("daezsl", **SMALL).fit_resumable(*self.data[:3], folder)
+        assert "training starts anew" in caplog.text
+        np.testing.assert_array_equal(model.W_, make_method("daezsl", **SMALL).fit(*self.data[:3]).W_)
+
+    def test_a_killed_process_leaves_a_training_to_go_on_with(self, tmp_path):
+        script = (
+            "import sys; sys.path.insert(0, '.')\n"
+            "from tests.synthetic import make_synthetic\n"
+            "from aezsl.methods import make_method\n"
+            "from aezsl.training_checkpoint import CheckpointFolder\n"
+            f"model = make_method('daezsl', **{KILLED!r})\n"
+            f"model.fit_resumable(*make_synthetic()[:3], CheckpointFolder({str(tmp_path)!r}))\n"
+        )
+        root = Path(__file__).parents[2]
+        environment = os.environ | {"PYTHONPATH": str(root / "src")}
+        process = subprocess.Popen([sys.executable, "-c", script], cwd=root, env=environment, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "final.pt").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, "it ended before it could be killed"
+        state = torch.load(tmp_path / "final.pt", weights_only=True)
+        assert 0 < len(state["history"]["loss"]) < KILLED["epochs"]
+        model = make_method("daezsl", **KILLED).fit_resumable(*self.data[:3], CheckpointFolder(tmp_path))
+        np.testing.assert_array_equal(model.W_, make_method("daezsl", **KILLED).fit(*self.data[:3]).W_)
+
+
+#: Long enough to be killed in the middle, short enough to be done twice.
+KILLED = {**SMALL, "epochs": 60, "batch_size": 4}
+
+
+MAPPED = """
+import resource, sys
+import numpy as np, pyarrow as pa, torch, aezsl.methods._adaptive_network
+from aezsl.methods import make_method
+with pa.memory_map(sys.argv[1]) as source:
+    column = pa.ipc.open_file(source).read_all()["vector"].chunk(0)  # no copy: the table is the file
+    X = column.flatten().to_numpy(zero_copy_only=True).reshape(len(column), -1)
+    held = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
+    resource.setrlimit(resource.RLIMIT_DATA, (held + X.nbytes // 2, held + X.nbytes // 2))
+    y, S = np.arange(len(X)) % 6, np.random.default_rng(0).normal(size=(6, 8))
+    model = make_method("daezsl", epochs=1, batch_size=512).fit(X, y, S)
+    print(len(model.history_accuracy_), X.nbytes)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory limits are those of Linux")
+def test_trains_from_a_mapped_file_larger_than_the_memory_allowed(tmp_path):
+    rows, d = 150_000, 512  # 307 MB, of which half may be held
+    flat = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=np.float32, shape=(rows * d,))
+    flat[:] = 0.5
+    flat[::7] = 1.0
+    table = pa.table({"vector": pa.FixedSizeListArray.from_arrays(pa.array(flat), d)})
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", MAPPED, str(tmp_path / "x.arrow")]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert result.stdout.split() == ["2", str(rows * d * 4)]
+
+
+def test_prediction_needs_no_torch():
+    code = "import sys; from aezsl.methods import make_method; make_method('daezsl'); assert 'torch' not in sys.modules"
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
