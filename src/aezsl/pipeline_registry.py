@@ -4,6 +4,7 @@ from kedro.pipeline import Pipeline, pipeline
 
 from aezsl.methods import METHODS, REFINES
 from aezsl.pipelines import (
+    comparison,
     evaluation,
     feature_extraction,
     ingestion,
@@ -59,4 +60,6 @@ def register_pipelines() -> dict[str, Pipeline]:
         f"sensitivity_{parameter}": methods["aezsl_lr"] + sensitivity.create_pipeline("aezsl_lr", parameter)
         for parameter in ("k", "lambda3")
     }
-    return {**data, **methods, **figures, "__default__": methods[DEFAULT_METHOD]}
+    # All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once.
+    table1 = sum((methods[name] for name in METHODS), comparison.create_pipeline())
+    return {**data, **methods, **figures, "table1": table1, "__default__": methods[DEFAULT_METHOD]}

@@ -3,9 +3,9 @@
 from kedro.config import OmegaConfigLoader
 from omegaconf.resolvers import oc
 
-from aezsl.hooks import RunRecorder
+from aezsl.hooks import OneThreadPerTask, RunRecorder
 
-HOOKS = (RunRecorder(),)
+HOOKS = (RunRecorder(), OneThreadPerTask())
 CONFIG_LOADER_CLASS = OmegaConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

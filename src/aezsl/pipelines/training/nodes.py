@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.problem import Problem, build_problem
+from aezsl.provenance import git_commit, now, peak_memory_mb
 from aezsl.selection import class_folds, cross_validate, grid_points
 from aezsl.vectors import Vectors
 
@@ -68,11 +70,32 @@ def selection_key(problem: Problem, method: dict[str, Any], selection: dict[str,
     return digest.hexdigest()[:16]
 
 
-def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> ZeroShotClassifier:
-    """The method, fitted on all seen classes."""
-    return make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
+def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> tuple[ZeroShotClassifier, dict[str, Any]]:
+    """The method, fitted on all seen classes, and how long that took."""
+    start = time.perf_counter()
+    model = make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
+    return model, {"fit_seconds": time.perf_counter() - start}
 
 
-def rank_targets(model: ZeroShotClassifier, problem: Problem) -> Ranking:
-    """The best target classes of every test image."""
-    return model.rank(problem.X_test, problem.S_target, max(HIT_KS))
+def rank_targets(
+    model: ZeroShotClassifier, fit_cost: dict[str, Any], problem: Problem
+) -> tuple[Ranking, dict[str, Any]]:
+    """The best target classes of every test image, and the record of cost and origin."""
+    start = time.perf_counter()
+    ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
+    return ranking, make_record(fit_cost, time.perf_counter() - start, problem)
+
+
+def make_record(fit_cost: dict[str, Any], rank_seconds: float, problem: Problem) -> dict[str, Any]:
+    """What a reader must know to trust a result: its cost, the problem it was made on, the code and the time.
+
+    The peak of memory is that of the whole process so far, other methods of the same run included.
+    """
+    return {
+        **fit_cost,
+        "rank_seconds": rank_seconds,
+        "process_peak_mb": peak_memory_mb(),
+        "problem_fingerprint": problem.summary()["problem_fingerprint"],
+        "code_commit": git_commit(Path(aezsl.__file__).parent),
+        "finished": now(),
+    }

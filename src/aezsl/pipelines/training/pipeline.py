@@ -38,8 +38,8 @@ def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
             ["selection", "chosen"],
             name="select_parameters",
         ),
-        node(bound(fit_model, name=method), ["problem", "chosen"], "model", name="fit_model"),
+        node(bound(fit_model, name=method), ["problem", "chosen"], ["model", "fit_cost"], name="fit_model"),
     ]
     if setting == "zsl":
-        nodes.append(node(rank_targets, ["model", "problem"], "ranking", name="rank_targets"))
+        nodes.append(node(rank_targets, ["model", "fit_cost", "problem"], ["ranking", "record"], name="rank_targets"))
     return Pipeline(nodes, tags="training")
