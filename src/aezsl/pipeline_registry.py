@@ -9,6 +9,8 @@ from aezsl.pipelines import (
     feature_extraction,
     ingestion,
     label_refinement,
+    qualitative,
+    reporting,
     semantic_embedding,
     sensitivity,
     training,
@@ -61,5 +63,14 @@ def register_pipelines() -> dict[str, Pipeline]:
         for parameter in ("k", "lambda3")
     }
     # All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once.
-    table1 = sum((methods[name] for name in METHODS), comparison.create_pipeline())
-    return {**data, **methods, **figures, "table1": table1, "__default__": methods[DEFAULT_METHOD]}
+    explained = methods["eszsl"] + methods["aezsl"] + qualitative.create_pipeline()
+    table1 = sum((methods[name] for name in METHODS), comparison.create_pipeline()) + explained
+    return {
+        **data,
+        **methods,
+        **figures,
+        "qualitative": explained,
+        "table1": table1,
+        "report": reporting.create_pipeline(),
+        "__default__": methods[DEFAULT_METHOD],
+    }

@@ -63,7 +63,7 @@ GENERALIZED_CUB = (
 #: Columns of the large-scale table.
 IMAGENET_COLUMNS = (
     *(f"hit_at_{k}" for k in (1, 2, 5, 10, 20)),
-    *(f"hierarchical_precision_at_{k}" for k in (2, 5, 10, 20)),
+    *(f"hp_at_{k}" for k in (2, 5, 10, 20)),
 )
 
 #: ImageNet, by test set: name there, registered method, the columns above.

@@ -47,7 +47,7 @@ def select_parameters(
     """
     points = grid_points(method["grid"])
     key = selection_key(problem, method, selection, name)
-    if not former.empty and (former["key"] == key).all():
+    if "key" in former and set(former["key"]) == {key}:
         table = former
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
     else:
