@@ -1,8 +1,7 @@
 """What every run leaves in MLflow beside its parameters."""
 
 import logging
-import resource
-import subprocess
+import os
 import sys
 import time
 from pathlib import Path
@@ -12,7 +11,52 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
+from aezsl.provenance import git_commit, peak_memory_mb
+
 log = logging.getLogger(__name__)
+
+
+class OneThreadPerTask:
+    """Where a runner works at several nodes at once, linear algebra keeps to one thread per node.
+
+    Otherwise every node starts as many threads as there are cores, and they wait for each other. The limit is set
+    in this process for ``ThreadRunner`` and in the environment for the processes that ``ParallelRunner`` starts.
+    """
+
+    def __init__(self) -> None:
+        self._limits: Any = None
+        self._environment: dict[str, str | None] = {}
+
+    @hook_impl
+    def before_pipeline_run(self, run_params: dict[str, Any]) -> None:
+        """Limit, where nodes run side by side; a limit that the user has set stays."""
+        from threadpoolctl import threadpool_limits
+
+        runner = str(run_params.get("runner"))
+        if "ThreadRunner" in runner or "ParallelRunner" in runner:
+            self._limits = threadpool_limits(1)
+            for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+                self._environment[name] = os.environ.get(name)
+                os.environ.setdefault(name, "1")
+
+    @hook_impl
+    def after_pipeline_run(self) -> None:
+        """Back to what it was."""
+        self._restore()
+
+    @hook_impl
+    def on_pipeline_error(self) -> None:
+        """Back to what it was."""
+        self._restore()
+
+    def _restore(self) -> None:
+        if self._limits is not None:
+            self._limits.restore_original_limits()
+            self._limits = None
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+        self._environment = {}
 
 
 class RunRecorder:
@@ -20,8 +64,9 @@ class RunRecorder:
 
     A catalog entry says in ``metadata.mlflow`` how its dataset is logged once the run has saved it: ``metrics``
     (a mapping of numbers), ``history`` (a table with one row of numbers per step), ``params`` (a mapping of chosen
-    values), ``tags``, or ``artifact`` (the file or folder). Results of the method that gave the run its name are
-    logged under their plain names, those of other methods in the same run with the method's name before them.
+    values), ``tags``, ``record`` (a mapping of numbers, logged as metrics, and other values, logged as tags), or
+    ``artifact`` (the file or folder). Results of the method that gave the run its name are logged under
+    their plain names, those of other methods in the same run with the method's name before them.
     Everything is logged from the main process when the run is over, so that it works under every runner.
     """
 
@@ -96,10 +141,16 @@ def _log(mlflow: Any, how: str, catalog: DataCatalog, name: str, prefix: str) ->
         _log_history(mlflow, values, prefix)
     elif how == "params":
         mlflow.log_params({f"{prefix}chosen.{key}": value for key, value in values.items()})
+    elif how == "record":
+        numbers = {key: value for key, value in values.items() if isinstance(value, int | float)}
+        mlflow.log_metrics({prefix + key: value for key, value in numbers.items()})
+        mlflow.set_tags({prefix + key: value for key, value in values.items() if key not in numbers})
     elif how == "tags":
         mlflow.set_tags({prefix + key: value for key, value in values.items()})
     else:
-        raise ValueError(f"metadata.mlflow of {name} must be metrics, history, params, tags or artifact, got {how!r}")
+        raise ValueError(
+            f"metadata.mlflow of {name} must be metrics, history, params, tags, record or artifact, got {how!r}"
+        )
 
 
 def _log_history(mlflow: Any, table: Any, prefix: str) -> None:
@@ -118,19 +169,3 @@ def _log_history(mlflow: Any, table: Any, prefix: str) -> None:
     client, run_id = mlflow.MlflowClient(), mlflow.active_run().info.run_id
     for start in range(0, len(metrics), 1000):  # the most that one request may hold
         client.log_batch(run_id, metrics=metrics[start : start + 1000])
-
-
-def git_commit(folder: Path) -> str:
-    """The commit of the code, marked where it was changed since; 'unknown' outside a checkout."""
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-
-
-def peak_memory_mb() -> float:
-    """The largest resident size so far of this process and, if greater, of any worker it waited for."""
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux kibibytes
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return peak * unit / 2**20

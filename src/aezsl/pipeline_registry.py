@@ -4,12 +4,15 @@ from kedro.pipeline import Pipeline, pipeline
 
 from aezsl.methods import METHODS, REFINES
 from aezsl.pipelines import (
+    comparison,
     evaluation,
     export,
     feature_extraction,
     ingestion,
     label_refinement,
     predict,
+    qualitative,
+    reporting,
     semantic_embedding,
     sensitivity,
     training,
@@ -72,5 +75,17 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
     parts = (methods[name] for name in LARGE_SCALE)
     figures["large_scale"] = sum(parts, Pipeline([])) + evaluation.create_large_scale_pipeline(LARGE_SCALE)
-    use = {"predict": predict.create_pipeline(), "export": export.create_pipeline()}
-    return {**data, **methods, **figures, **use, "__default__": methods[DEFAULT_METHOD]}
+    # All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once.
+    explained = methods["eszsl"] + methods["aezsl"] + qualitative.create_pipeline()
+    table1 = sum((methods[name] for name in METHODS), comparison.create_pipeline()) + explained
+    return {
+        **data,
+        **methods,
+        **figures,
+        "qualitative": explained,
+        "table1": table1,
+        "report": reporting.create_pipeline(),
+        "predict": predict.create_pipeline(),
+        "export": export.create_pipeline(),
+        "__default__": methods[DEFAULT_METHOD],
+    }

@@ -3,9 +3,9 @@
 from omegaconf.resolvers import oc
 
 from aezsl.config import ConfigLoader
-from aezsl.hooks import RunRecorder
+from aezsl.hooks import OneThreadPerTask, RunRecorder
 
-HOOKS = (RunRecorder(),)
+HOOKS = (RunRecorder(), OneThreadPerTask())
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

@@ -1,6 +1,7 @@
 """The generalized setting: test images of seen and unseen classes, told apart among all of them."""
 
 import logging
+import time
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.pipelines.figures import BLUE, GREY, ORANGE, new_figure
+from aezsl.pipelines.training.nodes import make_record
 from aezsl.problem import Problem
 from aezsl.selection import class_folds, class_split, held_out_mask
 
@@ -43,10 +45,14 @@ def calibrate(
     return {"calibration_constant": constant, "calibration_criterion": settings["criterion"]}
 
 
-def rank_both_sides(model: ZeroShotClassifier, problem: Problem) -> tuple[Ranking, Ranking]:
-    """Test images ranked among seen and among unseen classes, from scores for all classes together."""
+def rank_both_sides(
+    model: ZeroShotClassifier, fit_cost: dict[str, Any], problem: Problem
+) -> tuple[Ranking, Ranking, dict[str, Any]]:
+    """Test images ranked among seen and among unseen classes, from scores for all classes together; and the cost."""
     _require_generalized(problem)
-    return model.rank_sides(problem.X_test, problem.S_target, len(problem.S_seen), max(HIT_KS))
+    start = time.perf_counter()
+    sides = model.rank_sides(problem.X_test, problem.S_target, len(problem.S_seen), max(HIT_KS))
+    return *sides, make_record(fit_cost, time.perf_counter() - start, problem)
 
 
 def apply_constant(seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any]) -> Ranking:

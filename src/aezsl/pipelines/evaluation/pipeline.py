@@ -61,7 +61,12 @@ def _generalized(method: str) -> list[Node]:
             "calibration",
             name="calibrate",
         ),
-        node(rank_both_sides, ["model", "problem"], ["seen_ranking", "unseen_ranking"], name="rank_both_sides"),
+        node(
+            rank_both_sides,
+            ["model", "fit_cost", "problem"],
+            ["seen_ranking", "unseen_ranking", "record"],
+            name="rank_both_sides",
+        ),
         node(
             apply_constant,
             ["seen_ranking", "unseen_ranking", "problem", "calibration"],

@@ -20,11 +20,16 @@ def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
             ["selection", "chosen"],
             name="select_refinement",
         ),
-        node(bound(adopt_base, name=method), ["base_model", "chosen"], "model", name="adopt_base"),
+        node(bound(adopt_base, name=method), ["base_model", "chosen"], ["model", "fit_cost"], name="adopt_base"),
     ]
     if setting == "zsl":
         nodes += [
-            node(refine_labels, ["model", "problem"], ["ranking", "refinement_history"], name="refine_labels"),
+            node(
+                refine_labels,
+                ["model", "fit_cost", "problem"],
+                ["ranking", "refinement_history", "record"],
+                name="refine_labels",
+            ),
             node(
                 bound(draw_refinement_curve, name=method),
                 "refinement_history",

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import LinearZeroShotClassifier, ZeroShotClassifier, make_method, method_class
 from aezsl.problem import Problem, build_problem
+from aezsl.provenance import git_commit, now, peak_memory_mb
 from aezsl.recipe import KEPT_COLUMNS, Recipe
 from aezsl.selection import class_folds, cross_validate, grid_points, most_cautious
 from aezsl.semantics import resolve_sources
@@ -69,7 +71,7 @@ def select_parameters(
     """
     points = grid_points(method["grid"])
     key = selection_key(problem, method, selection, name)
-    if "key" in former and (former["key"] == key).all():
+    if "key" in former and set(former["key"]) == {key}:
         table = former
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
     elif len(points) == 1:  # nothing to choose, and the method may be slow to fit
@@ -96,12 +98,16 @@ def selection_key(problem: Problem, method: dict[str, Any], selection: dict[str,
     return digest.hexdigest()[:16]
 
 
-def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> ZeroShotClassifier:
-    """The method, fitted on all seen classes; a linear one also remembers its classifiers of the target classes."""
+def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> tuple[ZeroShotClassifier, dict[str, Any]]:
+    """The method, fitted on all seen classes, and how long that took.
+
+    A linear one also remembers its classifiers of the target classes.
+    """
+    start = time.perf_counter()
     model = make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
     if isinstance(model, LinearZeroShotClassifier):
         model.classifiers(problem.S_target)
-    return model
+    return model, {"fit_seconds": time.perf_counter() - start}
 
 
 def keep_recipe(recipe: Recipe) -> Recipe:
@@ -111,14 +117,34 @@ def keep_recipe(recipe: Recipe) -> Recipe:
 
 def fit_network(
     problem: Problem, parameters: dict[str, Any], checkpoint: CheckpointFolder, name: str
-) -> tuple[ZeroShotClassifier, pd.DataFrame]:
+) -> tuple[ZeroShotClassifier, dict[str, Any], pd.DataFrame]:
     """As ``fit_model`` for a method trained by epochs: an interrupted run is resumed, and the epochs are a table."""
+    start = time.perf_counter()
     model: Any = make_method(name, **parameters)
     model.fit_resumable(problem.X_train, problem.y_train, problem.S_seen, checkpoint)
     checkpoint.clear()
-    return model, model.history()
+    return model, {"fit_seconds": time.perf_counter() - start}, model.history()
 
 
-def rank_targets(model: ZeroShotClassifier, problem: Problem) -> Ranking:
-    """The best target classes of every test image."""
-    return model.rank(problem.X_test, problem.S_target, max(HIT_KS))
+def rank_targets(
+    model: ZeroShotClassifier, fit_cost: dict[str, Any], problem: Problem
+) -> tuple[Ranking, dict[str, Any]]:
+    """The best target classes of every test image, and the record of cost and origin."""
+    start = time.perf_counter()
+    ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
+    return ranking, make_record(fit_cost, time.perf_counter() - start, problem)
+
+
+def make_record(fit_cost: dict[str, Any], rank_seconds: float, problem: Problem) -> dict[str, Any]:
+    """What a reader must know to trust a result: its cost, the problem it was made on, the code and the time.
+
+    The peak of memory is that of the whole process so far, other methods of the same run included.
+    """
+    return {
+        **fit_cost,
+        "rank_seconds": rank_seconds,
+        "process_peak_mb": peak_memory_mb(),
+        "problem_fingerprint": problem.summary()["problem_fingerprint"],
+        "code_commit": git_commit(Path(aezsl.__file__).parent),
+        "finished": now(),
+    }

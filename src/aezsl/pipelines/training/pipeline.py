@@ -56,10 +56,11 @@ def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
         ),
     ]
     if method in EPOCHS:
-        inputs, outputs = ["problem", "chosen", "checkpoint"], ["model", "training_history"]
+        inputs, outputs = ["problem", "chosen", "checkpoint"], ["model", "fit_cost", "training_history"]
         nodes.append(node(bound(fit_network, name=method), inputs, outputs, name="fit_model"))
     else:
-        nodes.append(node(bound(fit_model, name=method), ["problem", "chosen"], "model", name="fit_model"))
+        outputs = ["model", "fit_cost"]
+        nodes.append(node(bound(fit_model, name=method), ["problem", "chosen"], outputs, name="fit_model"))
     if setting == "zsl":
-        nodes.append(node(rank_targets, ["model", "problem"], "ranking", name="rank_targets"))
+        nodes.append(node(rank_targets, ["model", "fit_cost", "problem"], ["ranking", "record"], name="rank_targets"))
     return Pipeline(nodes, tags="training")

@@ -1,0 +1,15 @@
+"""results of all methods -> one table."""
+
+from kedro.pipeline import Pipeline, node, pipeline
+
+from aezsl.methods import METHODS
+from aezsl.pipelines.comparison.nodes import PARTS, collect
+from aezsl.pipelines.training.pipeline import bound
+
+
+def create_pipeline() -> Pipeline:
+    """The comparison of all registered methods; needs the pipelines of all of them before it."""
+    names = list(METHODS)
+    inputs = {f"{name}_{part}": f"{name}.{part}" for name in names for part in PARTS}
+    collecting = node(bound(collect, names=names), list(inputs), ["table1", "table1_text"], name="collect_table1")
+    return pipeline(Pipeline([collecting], tags="reporting"), inputs=inputs)

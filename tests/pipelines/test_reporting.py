@@ -1,0 +1,153 @@
+"""The report from results on disk: self-contained, honest about what is missing, alive in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aezsl.datasets.results import ResultsDataset
+from aezsl.methods import make_method
+from aezsl.pipelines.qualitative.nodes import explain_cases, explain_mapping
+from aezsl.pipelines.reporting.nodes import make_page, make_tables, write_tables
+from tests.pipelines.test_methods import make_problem
+
+PARAMETERS = {"report": {"benchmark": "made up", "gallery_width": 100}, "split": {"seed": 3}}
+SETTINGS = {"cases": 2, "images": 2, "neighbours": 3, "class_name": None, "mappings": 4, "weights": 4}
+
+
+@pytest.fixture(scope="module")
+def explained():
+    problem = make_problem("zsl")
+    noise = 2 * np.random.default_rng(0).normal(size=problem.X_test.shape)  # hard enough for both to err
+    problem = replace(problem, X_test=problem.X_test + noise)
+    data = problem.X_train, problem.y_train, problem.S_seen
+    eszsl = make_method("eszsl", gamma=100.0, lam=100.0).fit(*data)
+    aezsl = make_method("aezsl", lambda1=0.01, lambda2=0.01, lambda3=0.01).fit(*data)
+    split = pd.DataFrame({"image_id": problem.seen_names, "class_name": problem.seen_names, "zsl": "train"})
+    images = pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"})
+    names = [f"attribute {i}" for i in range(problem.S_seen.shape[1])]
+
+    def explain(kind):
+        return explain_cases(problem, eszsl, aezsl, split, images, names, {"sources": [{"kind": kind}]}, SETTINGS)
+
+    cases = explain("attributes")
+    return problem, eszsl, aezsl, cases, explain("text"), explain_mapping(problem, eszsl, aezsl, cases, SETTINGS)
+
+
+def test_cases_are_images_that_only_aezsl_gets_right(explained):
+    problem, eszsl, aezsl, cases, *_ = explained
+    before, after = (model.predict(problem.X_test, problem.S_target) for model in (eszsl, aezsl))
+    assert cases["rescued"] == ((after == problem.y_test) & (before != problem.y_test)).sum() > 0
+    for case in cases["cases"]:
+        assert case["margin_eszsl"] < 0 < case["margin_aezsl"]
+        c, confused = (problem.target_names.index(case[key]) for key in ("class_name", "confused_with"))
+        for attribute in case["attributes"]:
+            a = int(attribute["name"].split()[1])
+            assert problem.S_target[c, a] > problem.S_target[confused, a]
+            assert a in np.argsort(-problem.S_target[c])[:5]
+
+
+def test_text_semantics_have_margins_instead_of_attributes(explained):
+    *_, text, _ = explained
+    assert text["attributes"] is False
+    assert all(case["attributes"] == [] and case["neighbours"] for case in text["cases"])
+
+
+def test_the_mapping_says_what_pulled_it(explained):
+    problem, *_, mapping = explained
+    assert sum(mapping["histogram"]["counts"]) == mapping["n_seen"] == len(problem.S_seen)
+    weights = [entry["weight"] for entry in mapping["weights"]]
+    assert weights == sorted(weights, reverse=True)
+    assert mapping["moved"] > 0
+    assert 0 < mapping["weight_share"] <= 1
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, explained):
+    root = tmp_path_factory.mktemp("results")
+
+    def put(path, value):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(value if isinstance(value, str) else json.dumps(value))
+
+    put("summary.json", {"n_seen": 8, "n_unseen": 2, "n_train": 80, "n_test": 20, "n_features": 5, "n_semantics": 4,
+                         "problem_fingerprint": "now"})  # fmt: skip
+    for name, accuracy in (("eszsl", 0.25), ("aezsl", 0.5), ("aezsl_lr", 0.75), ("exem", 0.9)):
+        then = "then" if name == "exem" else "now"
+        put(f"{name}/metrics.json", {"accuracy": accuracy, "per_class_accuracy": accuracy, "hit_at_5": 1.0})
+        put(f"{name}/record.json", {"fit_seconds": 1.0, "rank_seconds": 0.5, "problem_fingerprint": then})
+        put(f"{name}/per_class.csv", f"class_name,images,accuracy\n<cat>,10,{accuracy}\ndog,10,{accuracy}\n")
+    put("aezsl_lr/refinement_history.csv", "round,accuracy\n1,0.5\n2,0.75\n")
+    put("aezsl_lr/chosen.json", {"k": 10})
+    put("aezsl_lr/sensitivity_k.csv", "k,accuracy,per_class_accuracy\n5,0.7,0.7\n10,0.75,0.75\n")
+    put("gzsl_aezsl/metrics.json", {"ausuc": 0.2, "gzsl_accuracy": 0.3})
+    put("gzsl_aezsl/seen_unseen.csv", "constant,seen,unseen\n0,0.7,0.1\n1,0,0.4\n")
+    put("gzsl_aezsl/seen_unseen_points.csv", "constant,seen,unseen,point\n0,0.7,0.1,uncalibrated\n")
+    put("qualitative/cases.json", explained[3])
+    put("qualitative/mapping.json", explained[5])
+    results = ResultsDataset(folders=[str(root)], files={"summary": str(root / "summary.json")}).load()
+    tables = make_tables(results)
+    path = root / "index.html"
+    path.write_text(make_page(results, tables, PARAMETERS))
+    return path, tables
+
+
+def test_page_needs_no_other_file(page):
+    html = page[0].read_text()
+    assert not re.search(r"https?://", html)
+    links = re.findall(r"""(?:src|href)=["']([^"']*)""", html)
+    assert links
+    assert all(link.startswith(("data:", "#")) for link in links)
+    assert "<cat>" not in html  # names from data are escaped
+
+
+def test_page_says_what_was_not_run_and_leaves_out_other_problems(page):
+    path, tables = page
+    html = path.read_text()
+    assert "kedro run --pipeline=conse" in html
+    assert "kedro run --pipeline=sensitivity_lambda3" in html
+    assert "kedro run --pipeline=sensitivity_k<" not in html
+    assert re.search(r"Left out:</strong> exem", html)
+    state = tables["table1"].frame.set_index("method")["state"]
+    assert state[["aezsl", "exem", "conse"]].tolist() == ["run", "not run", "not run"]
+
+
+def test_tables_are_files_too(page):
+    files = write_tables(page[1])
+    assert {"table1.csv", "table1.md", "generalized.csv", "per_class_gains.md"} <= set(files)
+    assert "gain" in files["per_class_gains.csv"].splitlines()[0]
+
+
+def test_a_report_of_nothing_says_so(tmp_path):
+    results = ResultsDataset(folders=[str(tmp_path / "none")]).load()
+    html = make_page(results, make_tables(results), PARAMETERS)
+    assert "kedro run --pipeline=aezsl<" in html
+
+
+def test_page_works_in_a_browser(page, tmp_path):
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium here to open the page in")
+    clicks = """<script>
+    const column = [...document.querySelectorAll("#table1 th")].findIndex(h => h.textContent.startsWith("Accuracy"));
+    const button = document.querySelectorAll("#table1 th button")[column];
+    const first = () => document.querySelector("#table1 tbody tr td").textContent;
+    button.click(); const most = first(); button.click();
+    document.title = "sorted " + most + " / " + first();
+    console.log("page is alive");
+    </script>"""
+    copy = tmp_path / "page.html"
+    copy.write_text(page[0].read_text().replace("</body>", f"{clicks}</body>"))
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    command = [browser, *flags.split(), "--disable-component-update", "--disable-sync", "--enable-logging=stderr"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", copy.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert len(said) == 1
+    assert "page is alive" in said[0]
+    assert "<title>sorted AEZSL_LR / ESZSL</title>" in done.stdout
