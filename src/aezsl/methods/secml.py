@@ -53,7 +53,7 @@ class SECML(ZeroShotClassifier):
 
     """
 
-    grid: ClassVar[Mapping[str, list[Any]]] = {"lam": [1.0, 10.0], "mu": [3e-4, 1e-3, 3e-3]}
+    grid: ClassVar[Mapping[str, list[Any]]] = {"lam": [1.0, 10.0, 100.0], "mu": [1e-3, 1e-2, 1e-1]}
     citation: ClassVar[str] = (
         "M. Bucher, S. Herbin and F. Jurie. "
         "Improving semantic embedding consistency by metric learning for zero-shot classification. ECCV 2016."
