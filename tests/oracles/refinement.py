@@ -85,7 +85,7 @@ class Problem:
                 return P, objectives
 
 
-def refine(X, P, S, k, gamma1, gamma2, gamma3, nu, n_neighbors=10, inner_tol=1e-5, inner_iter=50, eps=1e-4):
+def refine(X, P, S, k, gamma1, gamma2, gamma3, nu, n_neighbors=10, inner_tol=1e-4, inner_iter=50, eps=1e-4):
     """Algorithm 2. Returns labels, P, and per round (objective, labels changed, confident, unconfident)."""
     n, C = len(X), P.shape[1]
     W, S_hat = graph_weights(X, n_neighbors), transition(S)

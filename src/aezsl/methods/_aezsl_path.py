@@ -16,8 +16,15 @@ together like the one matrix :math:`V \mathrm{diag}(\theta) V'`, and the row z o
 
 from which the classifiers follow as
 :math:`p_c = \frac1l a_c' (T_c + \sigma)^{-1} (S' \mathrm{diag}(s_c^2) m + \lambda_3 z)`.
-At a fixed :math:`\sigma` nothing but elementwise work depends on a lambda. For fixed :math:`\tau` the solution is
-analytic in :math:`\sigma > 0`, so a dozen Chebyshev nodes per two decades give it everywhere to single precision,
+Of a row m only what lies outside the columns of S needs products with matrices of the targets: with
+:math:`m = S b + N e`, N an orthonormal basis of what S leaves out,
+
+.. math:: (T_c + \sigma)^{-1} S' \mathrm{diag}(s_c^2) m
+    = T_c (T_c + \sigma)^{-1} b + (T_c + \sigma)^{-1} S' \mathrm{diag}(s_c^2) N e
+
+so that :math:`H(\sigma) m = C F(\sigma) b + H(\sigma) N e`; where the seen classes' semantics are independent, N is
+empty. At a fixed :math:`\sigma` nothing but elementwise work depends on a lambda. For fixed :math:`\tau` the solution
+is analytic in :math:`\sigma > 0`, so a dozen Chebyshev nodes per two decades give it everywhere to single precision,
 and a grid of hundreds of points pays for some fifty nodes once. Single precision is enough to choose among points
 (the model of the chosen one is solved in double precision) and twice as fast; only the shared spectrum, whose
 small differences matter, is computed in double precision.
@@ -25,61 +32,68 @@ small differences matter, is computed in double precision.
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
-from scipy.linalg import eigh
-from scipy.linalg.blas import dsyrk
 
 from aezsl.methods._aezsl_solver import MB, Array, Lambdas, Seen, Targets
+from aezsl.methods._threads import n_threads, run_side_by_side
 
 #: Decades of shifts in one interval, and its Chebyshev nodes: the nearest singularity in the logarithm of the shift is
 #: pi away, so over two decades the error falls threefold per node, to 1e-6 here.
 DECADES, NODES = 2, 13
-#: Targets are summed over in chunks whose work arrays have at most this many entries (128 MB in double precision).
-CHUNK_ENTRIES = 16_000_000
+#: Targets are summed over in chunks whose work arrays have at most this many entries (64 MB in double precision).
+CHUNK_ENTRIES = 8_000_000
 
 
 class _Interval:
     """The solution's factors at the p nodes of one interval of shifts, for all rows."""
 
-    def __init__(self, M: Array, targets: Targets, sigmas: Array) -> None:
+    def __init__(self, b: Array, e: Array, N: Array, targets: Targets, sigmas: Array) -> None:
         C, r = targets.shape
-        p, n_seen, single = len(sigmas), len(targets.S), np.float32
-        F, H = np.zeros((p, r, r)), np.zeros((p, r, n_seen), dtype=single)
-        K, J = np.empty((p, r, C), dtype=single), np.empty((p, C, n_seen), dtype=single)
-        step = max(1, CHUNK_ENTRIES // (r * max(r, n_seen)))
-        for start in range(0, C, step):
-            chosen = slice(start, min(start + step, C))
-            columns = slice(chosen.start * r, chosen.stop * r)
-            V, t = targets.V[:, columns], targets.t[columns]
-            V_single = V.astype(single)
-            # V_c' S' diag(s_c^2) of the chosen targets on top of each other, and V_c' a_c
-            VS = (V_single.T @ targets.S.T.astype(single)).reshape(-1, r, n_seen)
-            VS *= targets.weights[chosen, None, :].astype(single)
-            a = np.einsum("rcj,cr->cj", V.reshape(r, -1, r), targets.A[chosen]).astype(single)
-            for j, sigma in enumerate(sigmas):
-                half = V * np.sqrt(t / (C * (t + sigma)))
-                F[j] += dsyrk(1.0, half.T, trans=1)  # the upper triangle of half @ half.T, at half its cost
-                shrink = (1 / (t + sigma)).astype(single)
-                solved = V_single * shrink
-                H[j] += solved @ VS.reshape(-1, n_seen)
-                K[j, :, chosen] = np.einsum("rcj,cj->rc", solved.reshape(r, -1, r), a)
-                J[j, chosen] = np.matmul((a * shrink.reshape(a.shape))[:, None], VS)[:, 0]
+        p, n_left, single = len(sigmas), N.shape[1], np.float32
+        F, H = np.zeros((p, r, r)), np.zeros((p, r, n_left), dtype=single)
+        K, KT = np.empty((p, r, C)), np.empty((p, r, C))  # (T_c + sigma)^-1 a_c, and T_c times it
+        J = np.empty((p, C, n_left), dtype=single)  # a_c'(T_c + sigma)^-1 S' diag(s_c^2) N
+        VN = np.empty((C, r, n_left), dtype=single)  # V_c' S' diag(s_c^2) N
+        step = r * max(1, CHUNK_ENTRIES // r**2)
+        chunks = [slice(start, min(start + step, C * r)) for start in range(0, C * r, step)]
+
+        def at_target(c: int) -> None:
+            block = slice(c * r, (c + 1) * r)
+            V, t = targets.V[:, block], targets.t[block, None]
+            shrunk = (V.T @ targets.A[c])[:, None] / (t + sigmas)
+            K[:, :, c], KT[:, :, c] = (V @ shrunk).T, (V @ (t * shrunk)).T
+            VN[c] = V.T @ ((targets.S.T * targets.weights[c]) @ N)
+            J[:, c] = shrunk.T.astype(single) @ VN[c]
+
+        def at_node(j: int) -> None:
+            for columns in chunks:
+                V, t = targets.V[:, columns], targets.t[columns]
+                half = V * np.sqrt(t / (C * (t + sigmas[j])))
+                F[j] += half @ half.T  # a matrix times its own transpose: BLAS computes only half of it
+                if n_left:
+                    solved = np.divide(V, t + sigmas[j], out=np.empty(V.shape, dtype=single), casting="same_kind")
+                    H[j] += solved @ VN.reshape(C * r, n_left)[columns]
+
+        run_side_by_side(at_target, range(C))
+        run_side_by_side(at_node, range(p))
         self.sigma, self.theta = sigmas.astype(single), np.empty((p, r), dtype=single)
         self.K = np.empty((p, r, C), dtype=single)  # V'(T_c + sigma)^-1 a_c
-        self.H = np.empty((len(M), p, r), dtype=single)  # V'H(sigma) m
-        self.J = np.empty((len(M), p, C), dtype=single)  # a_c'(T_c + sigma)^-1 S' diag(s_c^2) m
-        for j, sigma in enumerate(sigmas):
-            f, vectors = eigh(F[j], lower=False, check_finite=False)
+        self.H = np.empty((len(b), p, r), dtype=single)  # (theta + sigma) V'H(sigma) m
+        self.J = np.empty((len(b), p, C), dtype=single)  # a_c'(T_c + sigma)^-1 S' diag(s_c^2) m
+
+        def finish_node(j: int) -> None:
+            f, vectors = np.linalg.eigh(F[j])
             f = f.clip(0, 1 - np.finfo(f.dtype).eps)  # where it is one, theta is so large that it drops out
-            self.theta[j] = sigma * f / (1 - f)
-            vectors = vectors.astype(single)
-            self.K[j] = vectors.T @ K[j]
-            self.H[:, j] = M @ (vectors.T @ H[j]).T
-            self.J[:, j] = M @ J[j].T
+            theta = sigmas[j] * f / (1 - f)
+            self.theta[j], self.K[j] = theta, vectors.T @ K[j]
+            self.H[:, j] = ((b @ vectors) * (C * f) + e @ (vectors.T @ H[j]).T) * (theta + sigmas[j])
+            self.J[:, j] = b @ KT[j] + e @ J[j].T
+
+        run_side_by_side(finish_node, range(p))
 
     def classifiers(self, rows: slice, weights: Array, l: Array, tau: Array, lambda3: float) -> Array:
         """The rows of all p_c (rows, C), interpolated with ``weights`` (rows, p)."""
-        gain = (self.theta + self.sigma[:, None]) / (self.theta + tau.astype(np.float32)[:, None, None])
-        gain *= self.H[rows]
+        gain = self.theta + tau.astype(np.float32)[:, None, None]
+        np.divide(self.H[rows], gain, out=gain)
         gain *= (weights * (lambda3 / l)[:, None]).astype(np.float32)[:, :, None]
         p, r, C = self.K.shape
         P: Array = gain.reshape(len(l), p * r) @ self.K.reshape(p * r, C)
@@ -91,7 +105,12 @@ class PathTable:
     """Classifiers of fixed targets as a function of the lambdas."""
 
     def __init__(self, seen: Seen, targets: Targets) -> None:
-        self.l, self.M, self.targets = seen.l, seen.M.astype(np.float32), targets
+        self.l, self.targets = seen.l, targets
+        r = targets.shape[1]
+        left, R = np.linalg.qr(targets.S, mode="complete")
+        self.N = left[:, r:]
+        self.b: Array = np.linalg.solve(R[:r], left[:, :r].T @ seen.M.T).T
+        self.e: Array = seen.M @ self.N
         #: Beyond this shift the solution is smooth in 1 / sigma down to zero, and one interval holds it all.
         self.far = 3 * float(targets.t.max()) or 1.0
         self.intervals: dict[int | None, _Interval] = {}
@@ -99,7 +118,9 @@ class PathTable:
     @staticmethod
     def expected_mb(n_rows: int, n_seen: int, n_targets: int, rank: int) -> float:
         """Memory for five intervals, what a grid over seven decades touches, and for building one."""
-        building = NODES * (rank * (2 * rank + n_seen) + n_targets * (rank + n_seen)) + 6 * CHUNK_ENTRIES
+        left = n_seen - rank
+        building = NODES * (rank * (2 * rank + left) + n_targets * (4 * rank + left)) + n_targets * rank * left
+        building += 3 * CHUNK_ENTRIES * n_threads()
         return 4 * (5 * NODES * n_rows * (rank + n_targets) + building) / MB
 
     @staticmethod
@@ -123,7 +144,7 @@ class PathTable:
             name = None if sigma[start] > self.far else int(names[start])
             x = self._position(name, sigma[rows])
             if name not in self.intervals:
-                self.intervals[name] = _Interval(self.M, self.targets, self._nodes(name))
+                self.intervals[name] = _Interval(self.b, self.e, self.N, self.targets, self._nodes(name))
             interval = self.intervals[name]
             # What is smooth, at infinity too, is sigma times the classifiers.
             weights = _interpolation_weights(x) * interval.sigma / sigma[rows, None]

@@ -25,15 +25,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.linalg import eigh
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
+
+from aezsl.methods._threads import n_threads, run_side_by_side
 
 Array = NDArray[np.floating[Any]]
 
 MB = 2**20
 #: Rows of the features' eigenbasis handled together: large enough for BLAS, small enough for the caches.
-ROWS = 256
+ROWS = 128
 #: Arrays of the size rows x targets x r that one block of rows needs at once.
 BLOCK_ARRAYS = 5
 
@@ -104,15 +106,18 @@ def spectra_mb(n_targets: int, rank: int) -> float:
 def decompose_targets(seen: Seen, weights: Array, A: Array, memory_mb: float) -> Targets:
     """One eigen-decomposition per target; weights (C, Cs) squared cosines, A (C, r) target semantics."""
     C, r = A.shape
-    t_mean, basis = eigh((seen.S.T * weights.mean(axis=0)) @ seen.S, check_finite=False)
+    t_mean, basis = eigh((seen.S.T * weights.mean(axis=0)) @ seen.S)
     S, A = seen.S @ basis, A @ basis
     V, t = np.empty((r, C, r)), np.empty((C, r))
-    for c in range(C):
-        t[c], V[:, c] = eigh((S.T * weights[c]) @ S, check_finite=False, overwrite_a=True, driver="evd")
+
+    def decompose(c: int) -> None:
+        t[c], V[:, c] = eigh((S.T * weights[c]) @ S)
+
+    run_side_by_side(decompose, range(C))
     # A Gram matrix has no negative eigenvalue; rounding does.
     t, t_mean = t.clip(min=0).reshape(C * r), t_mean.clip(min=0)
     targets = Targets(weights, basis, S, A, V.reshape(r, C * r), t, t_mean, None)
-    room = memory_mb - spectra_mb(C, r) - 8 * BLOCK_ARRAYS * ROWS * C * r / MB
+    room = memory_mb - spectra_mb(C, r) - 8 * BLOCK_ARRAYS * ROWS * n_threads() * C * r / MB
     if 8 * len(seen.l) * C * r / MB > room:
         return targets
     NV = _rotated_rhs(seen, targets, slice(None))
@@ -133,10 +138,10 @@ def _rotated_rhs(seen: Seen, targets: Targets, rows: slice) -> Array:
 
 
 def _blocks(seen: Seen, targets: Targets, memory_mb: float) -> Iterator[slice]:
-    """Blocks of rows whose work arrays fit into what the eigenvectors leave of the budget."""
+    """Blocks of rows whose work arrays, on all threads, fit into what the eigenvectors leave of the budget."""
     C, r = targets.shape
     kept = 8 * C * r * (r + (0 if targets.NV is None else len(seen.l))) / MB
-    rows = int((memory_mb - kept) * MB / (8 * BLOCK_ARRAYS * C * r))
+    rows = int((memory_mb - kept) * MB / (8 * BLOCK_ARRAYS * C * r * n_threads()))
     step = min(max(rows, 16), ROWS)
     return (slice(i, min(i + step, len(seen.l))) for i in range(0, len(seen.l), step))
 
@@ -150,8 +155,9 @@ def solve_targets(
     k = lambda2 + C * lambda3
     V, a = targets.V, np.einsum("rcj,cr->cj", targets.V.reshape(r, C, r), targets.A)
     Z, P = np.zeros((len(seen.l), r)), np.empty((len(seen.l), C))
-    unsolved = 0
-    for rows in _blocks(seen, targets, memory_mb):
+    unsolved: list[int] = []
+
+    def solve_block(rows: slice) -> None:
         l = seen.l[rows]
         NV = _rotated_rhs(seen, targets, rows)
         stiffness = np.multiply.outer(l, targets.t + lambda1)
@@ -163,14 +169,16 @@ def solve_targets(
             stiffness /= C
             mean = np.multiply.outer(l, targets.t_mean + lambda1)
             Z[rows], failed = _conjugate_gradients(V, stiffness, W @ V.T, (mean + k) / (mean + lambda2), tol, max_iter)
-            unsolved += failed
+            unsolved.append(failed)
             D *= Z[rows] @ V
             D *= lambda3
             W += D
         P[rows] = np.einsum("icj,cj->ic", W.reshape(len(l), C, r), a)
-    if unsolved:
+
+    run_side_by_side(solve_block, _blocks(seen, targets, memory_mb))
+    if any(unsolved):
         warnings.warn(
-            f"{unsolved} of {len(seen.l)} systems did not reach tol={tol} in max_iter={max_iter} iterations; "
+            f"{sum(unsolved)} of {len(seen.l)} systems did not reach tol={tol} in max_iter={max_iter} iterations; "
             "raise max_iter or tol, or check the scale of the features",
             ConvergenceWarning,
             stacklevel=2,

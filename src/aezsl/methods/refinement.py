@@ -16,6 +16,7 @@ What decides the outcome, measured on CUB, Tiny ImageNet, Dogs and emoji:
 """
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple
@@ -31,6 +32,10 @@ from aezsl.methods._linalg import class_sums
 from aezsl.methods._neighbours import Smoothness
 from aezsl.methods._pool import Pool
 from aezsl.methods._refinement_step import Step, Weights
+from aezsl.methods._threads import one_blas_thread
+
+#: Multiplications in one update from which on a second BLAS thread saves more than it costs.
+MANY_THREADS_PAY = 2e9
 
 
 class Round(NamedTuple):
@@ -132,7 +137,7 @@ class LabelRefinement(BaseEstimator):
         centre: bool = True,
         balanced: bool = False,
         one_step: bool = False,
-        inner_tol: float = 1e-5,
+        inner_tol: float = 1e-4,
         inner_iter: int = 50,
         eps: float = 1e-4,
     ) -> None:
@@ -177,7 +182,9 @@ class LabelRefinement(BaseEstimator):
             pool = Pool(X, self.centre)
         elif pool.Z.shape[0] != len(X) or pool.centre != self.centre:
             raise ValueError("pool was built from other samples, or with another value of centre")
-        labels, B, history = self._run(pool, X @ P, transition_matrix(S_target), truth, progress)
+        r = min(pool.Z.shape[1], self.n_components or pool.Z.shape[1])
+        with one_blas_thread() if len(X) * r**2 < MANY_THREADS_PAY else nullcontext():
+            labels, B, history = self._run(pool, X @ P, transition_matrix(S_target), truth, progress)
         P = pool.V[:, : len(B)] @ B
         return Refinement(labels, P, -pool.mean @ P, history)
 
