@@ -44,17 +44,17 @@ CHUNK_ENTRIES = 8_000_000
 
 
 class _Interval:
-    """The solution's factors at the p nodes of one interval of shifts, for all rows."""
+    """The solution's factors at the p nodes of one interval of shifts, for all rows.
 
-    def __init__(self, b: Array, e: Array, N: Array, targets: Targets, sigmas: Array) -> None:
+    Without ``coupled`` only what targets need that do not know of each other (lambda3 = 0).
+    """
+
+    def __init__(self, b: Array, e: Array, N: Array, targets: Targets, sigmas: Array, coupled: bool) -> None:
         C, r = targets.shape
         p, n_left, single = len(sigmas), N.shape[1], np.float32
-        F, H = np.zeros((p, r, r)), np.zeros((p, r, n_left), dtype=single)
         K, KT = np.empty((p, r, C)), np.empty((p, r, C))  # (T_c + sigma)^-1 a_c, and T_c times it
         J = np.empty((p, C, n_left), dtype=single)  # a_c'(T_c + sigma)^-1 S' diag(s_c^2) N
         VN = np.empty((C, r, n_left), dtype=single)  # V_c' S' diag(s_c^2) N
-        step = r * max(1, CHUNK_ENTRIES // r**2)
-        chunks = [slice(start, min(start + step, C * r)) for start in range(0, C * r, step)]
 
         def at_target(c: int) -> None:
             block = slice(c * r, (c + 1) * r)
@@ -64,40 +64,45 @@ class _Interval:
             VN[c] = V.T @ ((targets.S.T * targets.weights[c]) @ N)
             J[:, c] = shrunk.T.astype(single) @ VN[c]
 
-        def at_node(j: int) -> None:
-            for columns in chunks:
-                V, t = targets.V[:, columns], targets.t[columns]
-                half = V * np.sqrt(t / (C * (t + sigmas[j])))
-                F[j] += half @ half.T  # a matrix times its own transpose: BLAS computes only half of it
-                if n_left:
-                    solved = np.divide(V, t + sigmas[j], out=np.empty(V.shape, dtype=single), casting="same_kind")
-                    H[j] += solved @ VN.reshape(C * r, n_left)[columns]
-
         run_side_by_side(at_target, range(C))
-        run_side_by_side(at_node, range(p))
-        self.sigma, self.theta = sigmas.astype(single), np.empty((p, r), dtype=single)
+        self.sigma = sigmas.astype(single)
+        self.J = np.empty((len(b), p, C), dtype=single)  # a_c'(T_c + sigma)^-1 S' diag(s_c^2) m
+        for j in range(p):
+            self.J[:, j] = b @ KT[j] + e @ J[j].T
+        if not coupled:
+            return
+        self.theta = np.empty((p, r), dtype=single)
         self.K = np.empty((p, r, C), dtype=single)  # V'(T_c + sigma)^-1 a_c
         self.H = np.empty((len(b), p, r), dtype=single)  # (theta + sigma) V'H(sigma) m
-        self.J = np.empty((len(b), p, C), dtype=single)  # a_c'(T_c + sigma)^-1 S' diag(s_c^2) m
+        step = r * max(1, CHUNK_ENTRIES // r**2)
+        chunks = [slice(start, min(start + step, C * r)) for start in range(0, C * r, step)]
 
-        def finish_node(j: int) -> None:
-            f, vectors = np.linalg.eigh(F[j])
+        def at_node(j: int) -> None:
+            sigma, F, HN = sigmas[j], np.zeros((r, r)), np.zeros((r, n_left), dtype=single)
+            for columns in chunks:
+                V, t = targets.V[:, columns], targets.t[columns]
+                half = V * np.sqrt(t / (C * (t + sigma)))
+                F += half @ half.T  # a matrix times its own transpose: BLAS computes only half of it
+                if n_left:
+                    solved = np.divide(V, t + sigma, out=np.empty(V.shape, dtype=single), casting="same_kind")
+                    HN += solved @ VN.reshape(C * r, n_left)[columns]
+            f, vectors = np.linalg.eigh(F)
             f = f.clip(0, 1 - np.finfo(f.dtype).eps)  # where it is one, theta is so large that it drops out
-            theta = sigmas[j] * f / (1 - f)
+            theta = sigma * f / (1 - f)
             self.theta[j], self.K[j] = theta, vectors.T @ K[j]
-            self.H[:, j] = ((b @ vectors) * (C * f) + e @ (vectors.T @ H[j]).T) * (theta + sigmas[j])
-            self.J[:, j] = b @ KT[j] + e @ J[j].T
+            self.H[:, j] = ((b @ vectors) * (C * f) + e @ (vectors.T @ HN).T) * (theta + sigma)
 
-        run_side_by_side(finish_node, range(p))
+        run_side_by_side(at_node, range(p))
 
     def classifiers(self, rows: slice, weights: Array, l: Array, tau: Array, lambda3: float) -> Array:
         """The rows of all p_c (rows, C), interpolated with ``weights`` (rows, p)."""
-        gain = self.theta + tau.astype(np.float32)[:, None, None]
-        np.divide(self.H[rows], gain, out=gain)
-        gain *= (weights * (lambda3 / l)[:, None]).astype(np.float32)[:, :, None]
-        p, r, C = self.K.shape
-        P: Array = gain.reshape(len(l), p * r) @ self.K.reshape(p * r, C)
-        P += np.einsum("ij,ijc->ic", weights.astype(np.float32), self.J[rows])
+        P: Array = np.einsum("ij,ijc->ic", weights.astype(np.float32), self.J[rows])
+        if lambda3 > 0:
+            gain = self.theta + tau.astype(np.float32)[:, None, None]
+            np.divide(self.H[rows], gain, out=gain)
+            gain *= (weights * (lambda3 / l)[:, None]).astype(np.float32)[:, :, None]
+            p, r, C = self.K.shape
+            P += gain.reshape(len(l), p * r) @ self.K.reshape(p * r, C)
         return P
 
 
@@ -113,14 +118,13 @@ class PathTable:
         self.e: Array = seen.M @ self.N
         #: Beyond this shift the solution is smooth in 1 / sigma down to zero, and one interval holds it all.
         self.far = 3 * float(targets.t.max()) or 1.0
-        self.intervals: dict[int | None, _Interval] = {}
+        self.intervals: dict[tuple[int | None, bool], _Interval] = {}
 
     @staticmethod
     def expected_mb(n_rows: int, n_seen: int, n_targets: int, rank: int) -> float:
         """Memory for five intervals, what a grid over seven decades touches, and for building one."""
         left = n_seen - rank
-        building = NODES * (rank * (2 * rank + left) + n_targets * (4 * rank + left)) + n_targets * rank * left
-        building += 3 * CHUNK_ENTRIES * n_threads()
+        building = NODES * n_targets * (4 * rank + left) + n_targets * rank * left + 3 * CHUNK_ENTRIES * n_threads()
         return 4 * (5 * NODES * n_rows * (rank + n_targets) + building) / MB
 
     @staticmethod
@@ -143,9 +147,10 @@ class PathTable:
             rows = slice(start, stop)
             name = None if sigma[start] > self.far else int(names[start])
             x = self._position(name, sigma[rows])
-            if name not in self.intervals:
-                self.intervals[name] = _Interval(self.b, self.e, self.N, self.targets, self._nodes(name))
-            interval = self.intervals[name]
+            key = (name, lambda3 > 0)
+            if key not in self.intervals:
+                self.intervals[key] = _Interval(self.b, self.e, self.N, self.targets, self._nodes(name), lambda3 > 0)
+            interval = self.intervals[key]
             # What is smooth, at infinity too, is sigma times the classifiers.
             weights = _interpolation_weights(x) * interval.sigma / sigma[rows, None]
             P[rows] = interval.classifiers(rows, weights, l[rows], tau[rows], lambda3) / l[rows, None]

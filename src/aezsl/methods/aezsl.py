@@ -174,7 +174,7 @@ class AEZSL(LinearZeroShotClassifier):
         return super().set_state(kept)
 
     def _classifiers(self, S_target: Array) -> Array:
-        if self.solver == "direct" and self.lambda3 > 0 and self._table_pays(len(S_target)):
+        if self.solver == "direct" and self._table_pays(len(S_target)):
             targets = self._targets(S_target)
             kept = self._decompositions
             if kept.table is None:

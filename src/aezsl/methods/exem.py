@@ -9,6 +9,7 @@ from sklearn.svm import NuSVR
 
 from aezsl.methods._base import Array, Labels, ZeroShotClassifier
 from aezsl.methods._linalg import class_sums, row_space_eigh
+from aezsl.methods._threads import run_side_by_side
 
 
 class EXEM(ZeroShotClassifier):
@@ -40,6 +41,8 @@ class EXEM(ZeroShotClassifier):
         Number of principal components, at least 1; at most the rank of the features is used.
     standardise : bool
         Divide distances by the standard deviation within classes.
+    tol : float
+        Tolerance of the regressions' solver; 0.01 moves an exemplar by a few thousandths of its spread.
 
     """
 
@@ -69,12 +72,14 @@ class EXEM(ZeroShotClassifier):
         gamma: float = 1.0,
         n_components: int = 500,
         standardise: bool = True,
+        tol: float = 1e-2,
     ) -> None:
         self.C = C
         self.nu = nu
         self.gamma = gamma
         self.n_components = n_components
         self.standardise = standardise
+        self.tol = tol
 
     def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
         mean = X.mean(axis=0, dtype=np.float64)
@@ -110,10 +115,12 @@ class EXEM(ZeroShotClassifier):
         K = self._kernel(self.S_)
         scale = np.sqrt(np.mean(V**2)) or 1.0
         dual, intercept = np.zeros(V.shape), np.empty(V.shape[1])
-        svr = NuSVR(kernel="precomputed", C=self.C, nu=self.nu)
-        for j, v in enumerate(V.T / scale):
-            svr.fit(K, v)
+
+        def regress(j: int) -> None:
+            svr = NuSVR(kernel="precomputed", C=self.C, nu=self.nu, tol=self.tol).fit(K, V[:, j] / scale)
             dual[svr.support_, j], intercept[j] = svr.dual_coef_[0], svr.intercept_[0]
+
+        run_side_by_side(regress, range(V.shape[1]))
         return dual * scale, intercept * scale
 
     def _kernel(self, S: Array) -> Array:
