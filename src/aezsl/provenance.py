@@ -3,6 +3,8 @@
 import resource
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,11 +22,55 @@ def git_commit(folder: Path) -> str:
         return "unknown"
 
 
+class Cost:
+    """Measures what happens inside its context: ``{stage}_seconds``, and how far memory rose above what was in use.
+
+    Linux lets a process restart the count of its largest size. Elsewhere only a rise above all former peaks shows,
+    and ``{stage}_memory_mb`` may be too small. It is the whole process that is measured: of stages side by side each
+    sees the others too.
+    """
+
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+
+    def __enter__(self) -> "Cost":
+        self._before = _restart_peak()
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        seconds = time.perf_counter() - self._start
+        self.measured = {
+            f"{self._stage}_seconds": seconds,
+            f"{self._stage}_memory_mb": max(_own_peak_mb() - self._before, 0.0),
+        }
+
+
+#: The largest size that ``Cost`` has made the system forget.
+_forgotten_peak_mb = 0.0
+
+
 def peak_memory_mb() -> float:
     """The largest resident size so far of this process and, if greater, of any worker it waited for."""
+    return max(_forgotten_peak_mb, _own_peak_mb(), _peak_mb(resource.RUSAGE_CHILDREN))
+
+
+def _own_peak_mb() -> float:
+    return _peak_mb(resource.RUSAGE_SELF)
+
+
+def _peak_mb(who: int) -> float:
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux kibibytes
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return peak * unit / 2**20
+    return resource.getrusage(who).ru_maxrss * unit / 2**20
+
+
+def _restart_peak() -> float:
+    """Let the peak be what is in use now, where the system can, and return the peak then."""
+    global _forgotten_peak_mb
+    _forgotten_peak_mb = max(_forgotten_peak_mb, _own_peak_mb())
+    with suppress(OSError):  # not Linux, or not allowed
+        Path("/proc/self/clear_refs").write_text("5")
+    return _own_peak_mb()
 
 
 def now() -> str:

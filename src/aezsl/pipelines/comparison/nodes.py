@@ -52,6 +52,9 @@ def comparison_table(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
                 **{key: 100 * metrics.get(key, np.nan) for key in SHOWN},
                 "fit_seconds": record.get("fit_seconds", np.nan),
                 "fit_and_rank_seconds": sum(seconds) if len(seconds) == 2 else np.nan,
+                "memory_mb": max(
+                    (record[key] for key in ("fit_memory_mb", "rank_memory_mb") if key in record), default=np.nan
+                ),
                 "chosen": json.dumps(found.get("chosen") or {}) if found else "",
                 **dict(zip(("published_cub", "published_sun", "published_dogs"), published, strict=True)),
             }

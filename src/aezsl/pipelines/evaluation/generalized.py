@@ -1,7 +1,6 @@
 """The generalized setting: test images of seen and unseen classes, told apart among all of them."""
 
 import logging
-import time
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.pipelines.figures import BLUE, GREY, ORANGE, new_figure
 from aezsl.pipelines.training.nodes import make_record
 from aezsl.problem import Problem
+from aezsl.provenance import Cost
 from aezsl.selection import class_folds, class_split, held_out_mask
 
 log = logging.getLogger(__name__)
@@ -50,9 +50,9 @@ def rank_both_sides(
 ) -> tuple[Ranking, Ranking, dict[str, Any]]:
     """Test images ranked among seen and among unseen classes, from scores for all classes together; and the cost."""
     _require_generalized(problem)
-    start = time.perf_counter()
-    sides = model.rank_sides(problem.X_test, problem.S_target, len(problem.S_seen), max(HIT_KS))
-    return *sides, make_record(fit_cost, time.perf_counter() - start, problem)
+    with Cost("rank") as cost:
+        sides = model.rank_sides(problem.X_test, problem.S_target, len(problem.S_seen), max(HIT_KS))
+    return *sides, make_record(fit_cost | cost.measured, problem)
 
 
 def apply_constant(seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any]) -> Ranking:

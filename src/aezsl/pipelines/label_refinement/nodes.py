@@ -1,6 +1,5 @@
 """Refine the labels of a linear method on the test images themselves."""
 
-import time
 from typing import Any
 
 import pandas as pd
@@ -13,6 +12,7 @@ from aezsl.methods._refined import RefinedClassifier
 from aezsl.pipelines.figures import BLUE, GREY, new_figure
 from aezsl.pipelines.training.nodes import make_record, select_parameters
 from aezsl.problem import Problem
+from aezsl.provenance import Cost
 
 
 def select_refinement(
@@ -32,19 +32,19 @@ def adopt_base(
     base_model: ZeroShotClassifier, chosen: dict[str, Any], name: str
 ) -> tuple[ZeroShotClassifier, dict[str, Any]]:
     """The refined method around the base that is fitted already, and the cost of that: next to nothing."""
-    start = time.perf_counter()
-    model = make_method(name, **chosen).set_state(base_model.get_state())
-    return model, {"fit_seconds": time.perf_counter() - start}
+    with Cost("fit") as cost:
+        model = make_method(name, **chosen).set_state(base_model.get_state())
+    return model, cost.measured
 
 
 def refine_labels(
     model: RefinedClassifier, fit_cost: dict[str, Any], problem: Problem
 ) -> tuple[Ranking, pd.DataFrame, dict[str, Any]]:
     """The refined ranking of the test images, what every round did (test labels only enter there), and the cost."""
-    start = time.perf_counter()
-    history = pd.DataFrame(model.refine(problem.X_test, problem.S_target, problem.y_test).history)
-    ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
-    return ranking, history, make_record(fit_cost, time.perf_counter() - start, problem)
+    with Cost("rank") as cost:
+        history = pd.DataFrame(model.refine(problem.X_test, problem.S_target, problem.y_test).history)
+        ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
+    return ranking, history, make_record(fit_cost | cost.measured, problem)
 
 
 def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:

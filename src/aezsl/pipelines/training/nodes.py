@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import LinearZeroShotClassifier, ZeroShotClassifier, make_method, method_class
 from aezsl.problem import Problem, build_problem
-from aezsl.provenance import git_commit, now, peak_memory_mb
+from aezsl.provenance import Cost, git_commit, now, peak_memory_mb
 from aezsl.recipe import KEPT_COLUMNS, Recipe
 from aezsl.selection import class_folds, cross_validate, grid_points, most_cautious
 from aezsl.semantics import resolve_sources
@@ -99,15 +98,15 @@ def selection_key(problem: Problem, method: dict[str, Any], selection: dict[str,
 
 
 def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> tuple[ZeroShotClassifier, dict[str, Any]]:
-    """The method, fitted on all seen classes, and how long that took.
+    """The method, fitted on all seen classes, and what that cost.
 
     A linear one also remembers its classifiers of the target classes.
     """
-    start = time.perf_counter()
-    model = make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
-    if isinstance(model, LinearZeroShotClassifier):
-        model.classifiers(problem.S_target)
-    return model, {"fit_seconds": time.perf_counter() - start}
+    with Cost("fit") as cost:
+        model = make_method(name, **parameters).fit(problem.X_train, problem.y_train, problem.S_seen)
+        if isinstance(model, LinearZeroShotClassifier):
+            model.classifiers(problem.S_target)
+    return model, cost.measured
 
 
 def keep_recipe(recipe: Recipe) -> Recipe:
@@ -119,30 +118,29 @@ def fit_network(
     problem: Problem, parameters: dict[str, Any], checkpoint: CheckpointFolder, name: str
 ) -> tuple[ZeroShotClassifier, dict[str, Any], pd.DataFrame]:
     """As ``fit_model`` for a method trained by epochs: an interrupted run is resumed, and the epochs are a table."""
-    start = time.perf_counter()
     model: Any = make_method(name, **parameters)
-    model.fit_resumable(problem.X_train, problem.y_train, problem.S_seen, checkpoint)
+    with Cost("fit") as cost:
+        model.fit_resumable(problem.X_train, problem.y_train, problem.S_seen, checkpoint)
     checkpoint.clear()
-    return model, {"fit_seconds": time.perf_counter() - start}, model.history()
+    return model, cost.measured, model.history()
 
 
 def rank_targets(
     model: ZeroShotClassifier, fit_cost: dict[str, Any], problem: Problem
 ) -> tuple[Ranking, dict[str, Any]]:
     """The best target classes of every test image, and the record of cost and origin."""
-    start = time.perf_counter()
-    ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
-    return ranking, make_record(fit_cost, time.perf_counter() - start, problem)
+    with Cost("rank") as cost:
+        ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
+    return ranking, make_record(fit_cost | cost.measured, problem)
 
 
-def make_record(fit_cost: dict[str, Any], rank_seconds: float, problem: Problem) -> dict[str, Any]:
+def make_record(cost: dict[str, Any], problem: Problem) -> dict[str, Any]:
     """What a reader must know to trust a result: its cost, the problem it was made on, the code and the time.
 
-    The peak of memory is that of the whole process so far, other methods of the same run included.
+    ``process_peak_mb`` is of the whole process so far, other methods of the same run included.
     """
     return {
-        **fit_cost,
-        "rank_seconds": rank_seconds,
+        **cost,
         "process_peak_mb": peak_memory_mb(),
         "problem_fingerprint": problem.summary()["problem_fingerprint"],
         "code_commit": git_commit(Path(aezsl.__file__).parent),
