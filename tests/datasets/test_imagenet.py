@@ -74,6 +74,8 @@ def test_folders_stand_for_official_parts(tmp_path):
         load(tmp_path, folders={"val": "test"})
     with refused(tmp_path / "nowhere"):
         load(tmp_path, folders={"nowhere": "train"})
+    alone = load(tmp_path, folders={"train": "train", "nowhere": "test_seen"})  # test images are optional
+    assert list(alone.images["image_id"]) == ["train/n00000001/a.JPEG"]
 
 
 @pytest.fixture
