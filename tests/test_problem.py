@@ -133,8 +133,8 @@ def _empty_seen_class(t):
     t["split"] = t["split"][t["split"]["class_name"] != "bee"]
 
 
-def _no_test(t):
-    t["split"] = t["split"][t["split"]["zsl"] == "train"]
+def _no_training(t):
+    t["split"] = t["split"][t["split"]["zsl"] == "test"]
 
 
 def _repeated_class(t):
@@ -155,13 +155,23 @@ def _repeated_class(t):
         (_missing_feature, "1 of 8 images have no vector in features, for example 'eel/3'"),
         (_stranger, "belong to no seen class, for example one of 'yak'"),
         (_empty_seen_class, "no training image, for example 'bee'"),
-        (_no_test, "12 training and 0 test images"),
+        (_no_training, "no training images: add images of the seen classes"),
     ],
 )
 def test_bad_data_is_refused_by_name(tables, spoil, message):
     spoil(tables)
     with pytest.raises(ProblemError, match=message):
         build_problem(**tables, normalise=NORMALISE)
+
+
+def test_no_image_of_an_unseen_class_leaves_a_problem_to_train_on(tables):
+    tables["split"] = tables["split"][tables["split"]["zsl"] == "train"]
+    problem = build_problem(**tables, normalise=NORMALISE)
+    assert (problem.X_test.shape, problem.y_test, problem.test_ids) == ((0, 6), None, [])
+    assert problem.summary()["n_test"] == 0
+    tables["split"]["gzsl"] = "train"
+    with pytest.raises(ProblemError, match="generalized setting is evaluated on test images"):
+        build_problem(**tables, normalise=NORMALISE, setting="gzsl")
 
 
 def test_unknown_setting_is_refused(tables):

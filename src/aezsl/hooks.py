@@ -112,7 +112,7 @@ def _report(catalog: DataCatalog, metrics: list[str]) -> None:
     for name in metrics:
         found = catalog.load(name)
         values = ", ".join(f"{key} {value:.4f}" for key, value in found.items() if "." not in key)  # no lists' own
-        log.info("%s: %s", _namespace(name), values or "predictions without accuracy: the test images have no labels")
+        log.info("%s: %s", _namespace(name), values or "no accuracy: there are no test images with labels")
 
 
 def _how(catalog: DataCatalog, name: str) -> str | None:
@@ -158,6 +158,8 @@ def _log_history(mlflow: Any, table: Any, prefix: str) -> None:
     from mlflow.entities import Metric
 
     numbers = table.select_dtypes("number").dropna(axis="columns", how="all")
+    if numbers.empty:  # no step was made
+        return
     step, *columns = numbers.columns
     now = int(time.time() * 1000)
     metrics = [

@@ -27,7 +27,8 @@ class Problem:
     """Seen data to learn from, test data to label. Labels are 0-based row numbers.
 
     In the setting ``zsl`` the targets are the unseen classes, in ``gzsl`` the seen classes followed by the
-    unseen ones; ``y_test`` numbers the targets, and is None where the test labels are not known.
+    unseen ones; ``y_test`` numbers the targets, and is None where the test labels are not known. In the setting
+    ``zsl`` there may be no test image at all: a model can be trained for images that are yet to come.
     """
 
     setting: str
@@ -100,8 +101,11 @@ def build_problem(
     train, test = split[split[setting] == "train"], split[split[setting] == "test"]
     targets = unseen if setting == "zsl" else seen + unseen
     y_train = _labels(train, seen, "training", "seen")
-    y_test = None if test["class_name"].isna().any() else _labels(test, targets, "test", "target")
-    _check_split(split, train, test, seen)
+    unlabelled = test.empty or test["class_name"].isna().any()
+    y_test = None if unlabelled else _labels(test, targets, "test", "target")
+    _check_split(split, train, seen)
+    if test.empty and setting == "gzsl":
+        raise ProblemError("the generalized setting is evaluated on test images, but the split has none: add some")
     what = "extract its features, or set feature_extraction.on_error to skip"
     X_train = _matrix(features, train["image_id"].tolist(), "images", "features", what)
     X_test = _matrix(features, test["image_id"].tolist(), "images", "features", what)
@@ -140,12 +144,12 @@ def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
     return seen, unseen
 
 
-def _check_split(split: pd.DataFrame, train: pd.DataFrame, test: pd.DataFrame, seen: list[str]) -> None:
+def _check_split(split: pd.DataFrame, train: pd.DataFrame, seen: list[str]) -> None:
     repeated = split["image_id"][split["image_id"].duplicated()]
     if len(repeated):
         raise ProblemError(f"{len(repeated)} image ids occur more than once, for example {repeated.iloc[0]!r}")
-    if train.empty or test.empty:
-        raise ProblemError(f"the split has {len(train)} training and {len(test)} test images; both must be there")
+    if train.empty:
+        raise ProblemError("the split has no training images: add images of the seen classes")
     without = sorted(set(seen) - set(train["class_name"]))
     if without:
         raise ProblemError(

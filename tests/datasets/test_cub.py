@@ -154,9 +154,7 @@ def test_readable():
 
 def test_the_reference_data():
     root = reference("cub", "CUB_200_2011")
-    data = CUBDataset(
-        root=str(root), attributes="shipped", unseen_list=str(reference("cub", "unseen_proposed_split.txt"))
-    ).load()
+    data = CUBDataset(root=str(root), attributes="shipped", unseen_list="cub_standard").load()
     assert (len(data.images), len(data.classes)) == (11_788, 200)
     assert (data.classes["role"] == "unseen").sum() == 50
     # The community's file holds the same vectors, scaled to unit length, under the same names.

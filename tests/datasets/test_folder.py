@@ -147,3 +147,9 @@ def test_images_beside_the_classes_have_no_class(tree):
     data = load(tree)
     assert list(data.images["image_id"]) == ["images/cat/0.jpg", "unlabelled/1.png"]
     assert data.images["class_name"].isna().tolist() == [False, True]
+
+
+def test_a_table_in_another_encoding_is_refused_with_advice(tree):
+    (tree / "classes.csv").write_bytes("class_name,role,description\ncafé,seen,a drink\n".encode("latin-1"))
+    with refused(tree / "classes.csv", "not UTF-8", "save it as CSV in UTF-8"):
+        load(tree)

@@ -115,7 +115,7 @@ def test_readable():
 
 
 def test_the_reference_data():
-    data = SUNDataset(root=str(reference("sun")), unseen_list="unseen_10.txt").load()
+    data = SUNDataset(root=str(reference("sun")), unseen_list="sun_paper").load()
     assert (len(data.images), len(data.classes), len(data.attribute_names)) == (14_340, 717, 102)
     assert (data.images["class_name"].value_counts() == 20).all()
     assert (data.classes["role"] == "unseen").sum() == 10

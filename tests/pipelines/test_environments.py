@@ -1,13 +1,19 @@
 """The environments of the benchmarks: small overlays, each with its own adapter and its own place for results."""
 
 import json
+import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.io
 
 from aezsl import settings
+from aezsl.datasets.sun import SUNDataset
+from aezsl.datasets.xlsa17 import read_classes, read_split
 from tests.conftest import ROOT
 from tests.datasets.helpers import reference
+from tests.datasets.matlab import cells
 from tests.datasets.test_xlsa17 import Files
 from tests.synthetic import make_synthetic
 
@@ -61,6 +67,15 @@ def test_the_command_line_moves_data_and_results_together():
     assert loader["parameters"]["semantic_embedding"]["sources"][1]["path"] == "/elsewhere/data.noun"
 
 
+@pytest.mark.parametrize(
+    ("env", "paper"), [("cub", "cub_standard"), ("sun", "sun_paper"), ("dogs", None), ("awa2", None)]
+)
+def test_the_papers_unseen_classes_are_the_default_where_they_are_known(env, paper):
+    assert configuration(env)["catalog"]["raw_benchmark"]["unseen_list"] == paper
+    assert configuration(env, {env: {"unseen_list": "mine"}})["catalog"]["raw_benchmark"]["unseen_list"] == "mine"
+    assert configuration(env, {env: {"unseen_list": None}})["catalog"]["raw_benchmark"]["unseen_list"] is None
+
+
 def test_sun_has_the_papers_smaller_k():
     assert configuration("sun")["parameters"]["aezsl_lr"]["init"]["k"] == 10
     assert configuration("cub")["parameters"]["aezsl_lr"]["init"]["k"] == 100
@@ -82,10 +97,10 @@ def test_xlsa17_from_two_files_to_metrics_in_a_place_of_their_own(make_project, 
 
 
 def test_cub_with_stored_features_reaches_the_known_accuracy(make_project):
-    root, unseen = reference("cub/CUB_200_2011"), reference("cub/unseen_proposed_split.txt")
+    root = reference("cub/CUB_200_2011")
     features = reference("cub/features/efficientnet_lite0.npz")
     project = make_project()
-    given = [f"cub.root={root}", f"cub.unseen_list={unseen}", "cub.attributes=shipped"]
+    given = [f"cub.root={root}", "cub.unseen_list=cub_proposed", "cub.attributes=shipped"]
     given += ["feature_extraction.backbone=file", f"feature_extraction.path={features}"]
     project.kedro("run", "--env=cub", "--pipeline=eszsl", f"--params={','.join(given)}")
     assert metrics(project, "cub")["per_class_accuracy"] == pytest.approx(0.588, abs=0.01)
@@ -100,3 +115,53 @@ def test_dogs_by_words_and_wordnet_with_stored_features(make_project, tmp_path):
     project = make_project()
     project.kedro("run", "--env=dogs", "--pipeline=eszsl", f"--params={','.join(given)}")
     assert metrics(project, "dogs")["per_class_accuracy"] > 0.3  # 30 unseen breeds
+
+
+def attributes_seen_through_noise(attributes, seed=0):
+    """Features as a network might see the attributes: projected, with noise of about their own size."""
+    rng = np.random.default_rng(seed)
+    features = attributes @ rng.normal(size=(attributes.shape[1], 64))
+    return (features + features.std() * rng.normal(size=features.shape)).astype(np.float32)
+
+
+def test_sun_from_the_official_files_to_the_papers_ten_scenes(make_project, tmp_path):
+    """The real tables and split; the images are not in the reference data, so their features are made up."""
+    root = reference("sun")
+    data = SUNDataset(root=str(root)).load()
+    attributes = np.stack(data.images["class_name"].map(data.classes.set_index("class_name")["attributes"]))
+    X = attributes_seen_through_noise(attributes)
+    np.savez(tmp_path / "features.npz", X=X, image_id=data.images["image_id"].to_numpy(str))
+    given = [f"sun.root={root}", "feature_extraction.backbone=file", f"feature_extraction.path={tmp_path}/features.npz"]
+    project = make_project()
+    project.kedro("run", "--env=sun", "--pipeline=eszsl_lr", f"--params={','.join(given)}")
+    summary = json.loads((project.folder / "data/05_model_input/sun/problem_summary.json").read_text())
+    assert (summary["n_seen"], summary["n_unseen"], summary["n_train"], summary["n_test"]) == (707, 10, 14_140, 200)
+    predictions = pd.read_parquet(project.folder / "data/07_model_output/sun/eszsl_lr/predictions.parquet")
+    assert sorted(predictions["true"].unique()) == reference("sun/unseen_10.txt").read_text().split()
+    assert metrics(project, "sun")["per_class_accuracy"] > 0.5
+    history = pd.read_csv(project.folder / "data/08_reporting/sun/eszsl_lr/refinement_history.csv")
+    assert len(history) == 20  # the paper's k: ten of the 200 images a round
+
+
+def test_xlsa17_with_the_communitys_own_splits(make_project, tmp_path):
+    """The real class vectors and lists; features and labels are not in the reference data, so they are made up."""
+    path = reference("xlsa17/APY/att_splits.mat")
+    names, attributes = read_classes(path)
+    split = read_split(path, 15_339)
+    labels = np.empty(15_339, dtype=int)
+    labels[split["test_unseen_loc"]] = 20 + np.arange(len(split["test_unseen_loc"])) % 12
+    for part in ("trainval_loc", "test_seen_loc"):
+        labels[split[part]] = np.arange(len(split[part])) % 20
+    (tmp_path / "APY").mkdir()
+    shutil.copy(path, tmp_path / "APY")
+    content = {"features": attributes_seen_through_noise(attributes[labels]).T, "labels": labels[:, None] + 1}
+    content["image_files"] = cells([f"/authors/{i}.jpg" for i in range(len(labels))])
+    scipy.io.savemat(tmp_path / "APY/res101.mat", content)
+    project = make_project()
+    given = f"--params=xlsa17.root={tmp_path},xlsa17.name=APY"
+    project.kedro("run", "--env=xlsa17", "--pipeline=gzsl_eszsl", given)
+    summary = json.loads((project.folder / "data/05_model_input/xlsa17_APY/gzsl_problem_summary.json").read_text())
+    assert (summary["n_train"], summary["n_test"], summary["n_unseen"]) == (5932, 1483 + 7924, 12)
+    predictions = pd.read_parquet(project.folder / "data/07_model_output/xlsa17_APY/gzsl_eszsl/predictions.parquet")
+    assert set(predictions["true"]) == set(names)
+    assert metrics(project, "xlsa17_APY", "gzsl_eszsl")["gzsl_unseen"] > 2 / 32

@@ -55,6 +55,13 @@ def test_official_lists_rule(classes, images):
     assert (split.loc[official == "train", ["zsl", "gzsl"]] == "train").all(axis=None)
 
 
+def test_official_parts_without_test_images_of_seen_classes_leave_that_to_the_seed(classes, images):
+    roles = split_classes(classes, SPLIT)
+    split = split_images(images.assign(official="train"), roles, SPLIT)
+    pd.testing.assert_frame_equal(split, split_images(images, roles, SPLIT))
+    assert {"train", "test"} == set(split["gzsl"])
+
+
 def test_unlabelled_images_are_test_images(classes, images):
     roles = split_classes(classes, SPLIT)
     images.loc[0, "class_name"] = None

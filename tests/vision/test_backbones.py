@@ -2,12 +2,14 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
 
 from aezsl.vision.backbones import make_backbone
-from aezsl.vision.networks import LayerFeatures, efficientnet_lite0, torchvision_network
+from aezsl.vision.extraction import extract_features, read_image
+from aezsl.vision.networks import efficientnet_lite0, torchvision_network
 from aezsl.vision.torchvision import torchvision
 
 
@@ -36,22 +38,53 @@ def test_efficientnet_engine_equals_eager_torch(picture):
     np.testing.assert_allclose(features[0], expected[0], atol=1e-4)
 
 
-def test_googlenet_gives_1024_pooled_features(picture):
+#: The papers' backbones: the module whose output is the feature, and its width.
+PAPERS = {
+    "vgg16": ("classifier.1", 4096),  # fc6, after its ReLU
+    "vgg19": ("classifier.1", 4096),
+    "googlenet": ("avgpool", 1024),
+    "resnet101": ("avgpool", 2048),
+}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_local_weights_give_the_features_that_eager_torch_computes(name, picture, tmp_path):
+    """From a weights file to features, against a hook on torchvision's own network."""
+    module, width = PAPERS[name]
+    torch.manual_seed(1)
+    # Drawing a VGG's 140 million weights well takes long; any values that are not the constructor's will do.
+    options = {"init_weights": False} if name != "resnet101" else {}
+    network = torchvision.models.get_model(name, weights=None, **options).eval()
+    for key, value in network.named_parameters():
+        if key.endswith("bias"):
+            torch.nn.init.zeros_(value)  # or they would drown what is left of the image in so deep a network
+    weights = str(tmp_path / "weights.pth")
+    torch.save(network.state_dict(), weights)
+    paths = [str(tmp_path / f"{i}.png") for i in range(2)]
+    for path, image in zip(paths, (picture, Image.linear_gradient("L").convert("RGB")), strict=True):
+        image.save(path)
+    images = pd.DataFrame({"image_id": ["noise", "gradient", "noise again"], "path": [*paths, paths[0]]})
+    (shard,) = [chunk for chunk, _ in extract_features(images, {}, make_backbone(name, weights), 1) if chunk.ids]
+    (tmp_path / "weights.pth").unlink()  # half a gigabyte, which pytest would keep
+    features = shard.vectors
+    assert features.shape == (3, width)
+    np.testing.assert_array_equal(features[2], features[0])
+
+    caught = []
+    network.get_submodule(module).register_forward_hook(lambda *of: caught.append(of[-1].flatten(1)))
+    preprocess = torchvision.models.get_model_weights(name).DEFAULT.transforms()
+    with torch.inference_mode():
+        network(torch.stack([preprocess(read_image(path)) for path in paths]))
+    scale = features.max()
+    np.testing.assert_allclose(features[:2] / scale, caught[0].numpy() / scale, atol=1e-4)
+    assert np.abs(features[0] - features[1]).max() > 0.01 * scale  # and they do depend on the image
+
+
+def test_random_weights_are_the_same_in_every_run(picture):
     backbone = make_backbone("googlenet", weights="random")
-    preprocess, run = backbone.load()
-    assert run(preprocess(picture)[None]).shape == (1, 1024)
+    first, again = (run(preprocess(picture)[None]) for preprocess, run in (backbone.load(), backbone.load()))
+    np.testing.assert_array_equal(first, again)
     assert backbone.config["weights"].startswith("random")
-
-
-@pytest.mark.parametrize(
-    ("name", "layer", "width"),
-    [("vgg16", "classifier.1", 4096), ("vgg19", "classifier.1", 4096), ("resnet101", None, 2048)],
-)
-def test_feature_layers_have_the_papers_width(name, layer, width):
-    with torch.device("meta"):  # shapes only: a VGG has half a gigabyte of weights
-        network = torchvision.models.get_model(name, weights=None).eval()
-        layer = layer or torchvision.models.feature_extraction.get_graph_node_names(network)[1][-2]
-        assert LayerFeatures(network, layer)(torch.zeros(1, 3, 224, 224)).shape == (1, width)
 
 
 def test_local_weights_are_loaded_and_named(tmp_path):

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 logger = logging.getLogger(__name__)
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
+#: Published lists of unseen classes, one class a line; ``unseen_list`` takes their names. See data/01_raw/README.md.
+SPLITS = Path(__file__).parent / "splits"
 FETCH_AGAIN = "it may be truncated, or not the official file: fetch it again"
 
 
@@ -39,11 +41,15 @@ def some(items: Iterable[object], shown: int = 3) -> str:
 
 
 def find_list(root: Path, given: str, what: str) -> Path:
-    """A file that the user named: below the root of the data, or where the path itself points."""
-    for path in (root / given, Path(given).expanduser()):
+    """A file that the user named: below the root of the data, where the path itself points, or a list shipped here."""
+    for path in (root / given, Path(given).expanduser(), SPLITS / f"{given}.txt"):
         if path.is_file():
             return path
-    raise DatasetError(f"{given} is neither a file below {root} nor a path of its own: it should hold {what}")
+    shipped = ", ".join(sorted(path.stem for path in SPLITS.glob("*.txt")))
+    raise DatasetError(
+        f"{given} is neither a file below {root}, nor a path of its own, nor a list that comes with aezsl ({shipped}): "
+        f"it should hold {what}"
+    )
 
 
 def read_lines(path: Path, what: str) -> list[str]:

@@ -76,7 +76,7 @@ def read_class_table(path: Path, text: str | None = None) -> tuple[pd.DataFrame,
 
     Columns: class_name, and of role, group, wnid, text and attributes those that the table has.
     """
-    table = _parse(path, path.read_text(encoding="utf-8-sig") if text is None else text)
+    table = _parse(path, _read(path) if text is None else text)
     classes = table[[column for column in PLAIN_COLUMNS if column in table]].copy()
     texts, attributes = _texts(path, table), _attributes(path, table)
     if texts is not None:
@@ -97,6 +97,13 @@ def check_roles(path: Path, classes: pd.DataFrame) -> None:
         raise DatasetError(f"{path}: the role of {name!r} must be seen or unseen, got {role!r}")
     if classes["role"].nunique() < len(ROLES):
         raise DatasetError(f"{path}: all classes are {classes['role'].iloc[0]}; both seen and unseen ones are needed")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path} is not UTF-8 ({error}): save it as CSV in UTF-8, as spreadsheets offer") from error
 
 
 def _parse(path: Path, text: str) -> pd.DataFrame:

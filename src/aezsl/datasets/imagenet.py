@@ -30,7 +30,8 @@ class ImageNetDataset(BenchmarkDataset):
         all other folders have the other role; without, there are no roles.
     words : file of ``wnid<TAB>words`` lines (``words.txt``): the text of a class.
     folders : which folders below root hold wnid folders, and the official part that each stands for (or null), as in
-        ``{train: train, val: test_seen, fall11: test_unseen}``. The default is root itself.
+        ``{train: train, val: test_seen, fall11: test_unseen}``; folders of test images may be missing. The default is
+        root itself.
     image_list : file with the paths of the images below root, one a line, instead of a walk through the folders.
     features : ``.npz`` file of stored features with an array ``wnid``, one row an image, instead of images. Their ids
         are wnid and row, and ``feature_extraction.path`` names the same file.
@@ -120,6 +121,8 @@ class ImageNetDataset(BenchmarkDataset):
 
     def _scanned(self, wanted: set[str] | None) -> Iterator[Block]:
         for folder in self.folders:
+            if str(self.folders[folder]).startswith("test") and not (self.root / folder).is_dir():
+                continue
             place = self.require(folder, "folders of images named by wnid") if folder else self.root
             names = [name for name in folder_names(place) if WNID.fullmatch(name)]
             if not names:
@@ -164,7 +167,7 @@ class ImageNetDataset(BenchmarkDataset):
         table = pa.table({"image_id": ids, "path": pc.binary_join_element_wise(pa.scalar(prefix), ids, "")})
         images: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
         images["class_name"] = wnids
-        if any(self.folders.values()):
+        if any(self.folders.values()) and self.features is None:
             images["official"] = pd.Categorical.from_codes(self._parts(ids), categories=pd.Index(OFFICIAL_PARTS))
         return images
 

@@ -19,6 +19,11 @@ class Ranking:
     scores: NDArray[np.floating[Any]]  # (n, k)
 
     @classmethod
+    def empty(cls, k: int) -> Self:
+        """The ranking of no samples at all."""
+        return cls(np.empty((0, k), dtype=np.int64), np.empty((0, k)))
+
+    @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Rankings of consecutive blocks of samples as one."""
         return cls(np.concatenate([p.classes for p in parts]), np.concatenate([p.scores for p in parts]))

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float32]
 
-#: Where features are taken when the layer before the classifier is not what the literature means. Caffe's fc6
-#: blob, which "VGG fc6" refers to, holds the values after the in-place ReLU.
-FEATURE_LAYERS = dict.fromkeys(("vgg11", "vgg13", "vgg16", "vgg19"), "classifier.1")
-
 #: Raised whenever the same image file would give other pixels, so that no stored feature outlives the code it is from.
 PREPROCESSING = 2
 

@@ -18,15 +18,16 @@ def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict
     rows, columns = settings["rows"], settings["columns"]
     shown = _draw_sample(predictions, rows * columns, settings["seed"])
     shown = shown.merge(images[["image_id", "path"]], on="image_id", how="left")
-    labelled = bool(predictions["true"].notna().all())
+    labelled = bool(len(predictions) and predictions["true"].notna().all())
     figure = Figure(figsize=(1.5 * columns, 1.85 * rows + 0.7), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     for axis in axes.flat:
         axis.axis("off")
     for axis, row in zip(axes.flat, shown.itertuples(), strict=False):
         _draw_tile(axis, row, labelled)
-    space = predictions["label_space"].iloc[0]
-    title = f"{len(predictions):,} test images, names chosen among {space} classes"
+    title = f"{len(predictions):,} test images"
+    if len(predictions):
+        title += f", names chosen among {predictions['label_space'].iloc[0]} classes"
     if labelled:
         share = (predictions["true"] == predictions["predicted"]).mean()
         title += f": {share:.1%} right"

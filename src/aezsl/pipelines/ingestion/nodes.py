@@ -60,18 +60,17 @@ def split_images(images: pd.DataFrame, classes: pd.DataFrame, split: dict[str, A
     """What each image is for: train, test or unused, in the conventional and in the generalized setting.
 
     Conventional: seen classes train, unseen classes test. Generalized: a seeded share of every seen class's
-    images, or the official list where the data has one, joins the test images. Images that are officially
+    images, or those that the data officially holds out, joins the test images. Images that are officially
     test images of seen classes train in neither setting. Unlabelled images are test images in both.
     """
     role = images["class_name"].map(classes.set_index("class_name")["role"])
     official = images["official"] if "official" in images else pd.Series(pd.NA, index=images.index)
-    if official.notna().any():
-        held_out = official.eq("test_seen").to_numpy(dtype=bool)
-    else:
+    held_out = official.eq("test_seen").fillna(False).to_numpy(dtype=bool)
+    zsl_unused = held_out
+    if not held_out.any():
         seen = images["class_name"].where(role == "seen")  # rows without a label are left alone
         held_out = held_out_mask(seen.to_numpy(), split["seen_test_fraction"], split["seed"])
     test = role.eq("unseen").to_numpy(dtype=bool) | images["class_name"].isna().to_numpy(dtype=bool)
-    zsl_unused = held_out if official.notna().any() else np.zeros(len(images), dtype=bool)
     return pd.DataFrame(
         {
             "image_id": images["image_id"],

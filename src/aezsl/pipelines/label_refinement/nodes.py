@@ -9,8 +9,9 @@ from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.methods._refined import RefinedClassifier
+from aezsl.methods.refinement import Round
 from aezsl.pipelines.figures import BLUE, GREY, new_figure
-from aezsl.pipelines.training.nodes import make_record, select_parameters
+from aezsl.pipelines.training.nodes import make_record, rank_targets, select_parameters
 from aezsl.problem import Problem
 from aezsl.provenance import Cost
 
@@ -41,6 +42,9 @@ def refine_labels(
     model: RefinedClassifier, fit_cost: dict[str, Any], problem: Problem
 ) -> tuple[Ranking, pd.DataFrame, dict[str, Any]]:
     """The refined ranking of the test images, what every round did (test labels only enter there), and the cost."""
+    if not len(problem.X_test):  # nothing to refine on: no round
+        ranking, record = rank_targets(model, fit_cost, problem)
+        return ranking, pd.DataFrame(columns=Round._fields), record
     with Cost("rank") as cost:
         history = pd.DataFrame(model.refine(problem.X_test, problem.S_target, problem.y_test).history)
         ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
@@ -49,8 +53,8 @@ def refine_labels(
 
 def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:
     """Accuracy of all current labels against the rounds; where labels are not known, how many changed."""
-    known = history["accuracy"].notna().all()
-    title = f"{name}: label refinement, {len(history)} round{'s' if len(history) > 1 else ''}"
+    known = len(history) > 0 and history["accuracy"].notna().all()
+    title = f"{name}: label refinement, {len(history)} round{'' if len(history) == 1 else 's'}"
     figure, axes = new_figure("Round", "Accuracy of all labels (%)" if known else "Labels changed", title)
     marker = "o" if len(history) < 60 else ""
     if known:

@@ -95,7 +95,7 @@ def _refinement(results: Results) -> str:
     lines = []
     for name in REFINES:
         history = results.table(name, "refinement_history")
-        if history is not None and history["accuracy"].notna().all() and tables.current(results, name):
+        if history is not None and len(history) and history["accuracy"].notna().all() and tables.current(results, name):
             lines.append(Line(name, history["round"].tolist(), (100 * history["accuracy"]).tolist()))
     return line_chart(lines, "Round", "Accuracy of all labels (%)") if lines else ""
 

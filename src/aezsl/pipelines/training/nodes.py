@@ -43,6 +43,11 @@ def assemble_problem(
     origin = {"features_fingerprint": features.fingerprint, "semantics_fingerprint": semantics.fingerprint}
     summary = {**problem.summary(), **origin, "n_classes_without_vector": len(without)}
     log.info("problem: %s", ", ".join(f"{key}={value}" for key, value in summary.items()))
+    if not len(problem.X_test):
+        log.warning(
+            "there are no images of unseen classes: models are trained and saved, nothing is predicted or measured. "
+            "Name images later by --pipeline=predict, or add them to the data"
+        )
     recipe = Recipe(
         backbone={
             "name": extraction["backbone"],
@@ -130,7 +135,10 @@ def rank_targets(
 ) -> tuple[Ranking, dict[str, Any]]:
     """The best target classes of every test image, and the record of cost and origin."""
     with Cost("rank") as cost:
-        ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
+        if len(problem.X_test):
+            ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
+        else:
+            ranking = Ranking.empty(min(max(HIT_KS), len(problem.S_target)))
     return ranking, make_record(fit_cost | cost.measured, problem)
 
 

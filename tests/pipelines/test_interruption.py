@@ -1,0 +1,67 @@
+"""Feature extraction killed in the middle, by the signal that no program can catch."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow.parquet as pq
+from PIL import Image
+
+from aezsl.datasets.vector_store import VectorStoreDataset
+from tests.conftest import ROOT
+
+N_IMAGES, SHARD = 600, 16
+
+
+def write_images(root):
+    rng = np.random.default_rng(0)
+    for i in range(N_IMAGES):
+        path = root / f"images/{'ab'[i % 2]}/{i:03d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
+    (root / "classes.csv").write_text("class_name,role,size\na,seen,1\nb,seen,2\nc,unseen,3\n")
+
+
+def start_and_kill(project, command, store, log):
+    """Run until three shards are on disk, then kill; the shards that were there, and images counted as done."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kedro", *command], cwd=project.folder, env=environment, stderr=output, stdout=output
+        )
+        try:
+            for _ in range(30_000):
+                assert process.poll() is None, log.read_text()[-3000:]
+                if len(list(store.glob("*/*.parquet"))) >= 3:
+                    break
+                time.sleep(0.01)
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(60)
+    assert process.returncode == -signal.SIGKILL
+    progress = [int(done) for done in re.findall(rf"(\d+)/{N_IMAGES}", log.read_text())]
+    return sorted(store.glob("*/*.parquet")), max(progress)
+
+
+def test_a_kill_loses_at_most_one_shard(make_project, tmp_path):
+    project = make_project()
+    write_images(project.folder / "data/01_raw/own")
+    project.kedro("run", "--env=own", "--pipeline=ingestion")
+    store = project.folder / "data/04_feature/own/features"
+    command = ["run", "--env=own", "--pipeline=feature_extraction"]
+    command.append(f"--params=feature_extraction.shard_size={SHARD},feature_extraction.batch_size=4")
+    shards, counted = start_and_kill(project, command, store, tmp_path / "log.txt")
+    kept = sum(pq.read_metadata(path).num_rows for path in shards)  # all of them whole
+    assert 3 * SHARD <= kept < N_IMAGES
+    assert counted - kept <= SHARD
+    written = [path.stat().st_mtime_ns for path in shards]
+
+    again = project.kedro(*command)
+    assert f"{kept}/{N_IMAGES}" in again.stderr  # the bar starts where the killed run has ended
+    assert [path.stat().st_mtime_ns for path in shards] == written
+    rows = sum(pq.read_metadata(path).num_rows for path in store.glob("*/*.parquet"))
+    assert rows == len(VectorStoreDataset(filepath=str(store)).load().ids) == N_IMAGES  # none twice, none missing

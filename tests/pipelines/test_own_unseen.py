@@ -1,0 +1,78 @@
+"""Own images where nobody has a picture of an unseen class yet: train now, name images later."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+#: Colours as their share of red, green and blue.
+SEEN = {
+    "red": (1, 0, 0),
+    "green": (0, 1, 0),
+    "blue": (0, 0, 1),
+    "white": (1, 1, 1),
+    "black": (0, 0, 0.1),
+    "orange": (1, 0.5, 0),
+}
+UNSEEN = {"yellow": (1, 1, 0), "navy": (0, 0, 0.5)}
+
+
+def paint(path, colour, rng):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = 255 * np.array(colour) + rng.normal(0, 20, (64, 64, 3))
+    Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(path)
+
+
+@pytest.fixture(scope="module")
+def project(make_project):
+    project = make_project()
+    rng = np.random.default_rng(0)
+    root = project.folder / "data/01_raw/own"
+    for name, colour in SEEN.items():
+        for i in range(4):
+            paint(root / "images" / name / f"{i}.png", colour, rng)
+    for name, colour in UNSEEN.items():
+        paint(project.folder / "data/01_raw/new_images" / f"{name}.png", colour, rng)
+    rows = [
+        (name, role, *colour) for role, part in (("seen", SEEN), ("unseen", UNSEEN)) for name, colour in part.items()
+    ]
+    table = pd.DataFrame(rows, columns=["class_name", "role", "red", "green", "blue"])
+    table.to_csv(root / "classes.csv", index=False)
+    project.log = project.kedro("run", "--env=own", "--pipeline=eszsl_lr").stdout
+    return project
+
+
+def test_the_run_succeeds_and_says_what_it_did_not_do(project):
+    assert "there are no images of unseen classes" in project.log
+    assert "--pipeline=predict" in project.log
+    for method in ("eszsl", "eszsl_lr"):
+        predictions = pd.read_parquet(project.folder / f"data/07_model_output/own/{method}/predictions.parquet")
+        assert predictions.empty
+        assert list(predictions.columns[:3]) == ["image_id", "true", "predicted"]
+        assert json.loads((project.folder / f"data/08_reporting/own/{method}/metrics.json").read_text()) == {}
+        assert f"{method}: no accuracy" in project.log
+    assert pd.read_csv(project.folder / "data/08_reporting/own/eszsl_lr/refinement_history.csv").empty
+
+
+def test_the_saved_model_names_images_that_come_later(project):
+    project.kedro("run", "--env=own", "--pipeline=predict", "--params=method=eszsl")
+    named = pd.read_parquet(project.folder / "data/07_model_output/own/eszsl/new_predictions.parquet")
+    assert named["image_id"].tolist() == ["navy.png", "yellow.png"]
+    assert named["predicted"].tolist() == ["navy", "yellow"]
+    project.kedro("run", "--env=own", "--pipeline=export", "--params=method=eszsl")
+    assert (project.folder / "data/06_models/own/eszsl/mlflow_model/MLmodel").is_file()
+
+
+def test_the_report_is_made_of_it_all_the_same(project):
+    project.kedro("run", "--env=own", "--pipeline=report")
+    assert (project.folder / "data/08_reporting/own/report/index.html").is_file()
+
+
+def test_images_that_are_added_are_measured_by_the_next_run(project):
+    for name, colour in UNSEEN.items():
+        paint(project.folder / "data/01_raw/own/images" / name / "0.png", colour, np.random.default_rng(1))
+    project.kedro("run", "--env=own", "--pipeline=eszsl")
+    found = json.loads((project.folder / "data/08_reporting/own/eszsl/metrics.json").read_text())
+    assert found["accuracy"] == 1
