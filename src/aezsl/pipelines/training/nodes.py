@@ -3,6 +3,8 @@
 import hashlib
 import json
 import logging
+import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pandas as pd
 import aezsl
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods import LinearZeroShotClassifier, ZeroShotClassifier, make_method, method_class
+from aezsl.methods import REFINES, LinearZeroShotClassifier, ZeroShotClassifier, make_method, method_class
 from aezsl.problem import Problem, build_problem
 from aezsl.provenance import Cost, git_commit, now, peak_memory_mb
 from aezsl.recipe import KEPT_COLUMNS, Recipe
@@ -96,10 +98,21 @@ def select_parameters(
 def selection_key(problem: Problem, method: dict[str, Any], selection: dict[str, Any], name: str) -> str:
     """Changes with anything that the scores of a selection depend on: data, settings, and the code itself."""
     digest = hashlib.sha256(json.dumps([problem.summary(), name, method, selection], sort_keys=True).encode())
-    package = Path(aezsl.__file__).parent
-    for file in sorted([*package.glob("methods/*.py"), *package.glob("evaluation/*.py"), package / "selection.py"]):
+    for file in code_of(name):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def code_of(name: str) -> list[Path]:
+    """The files that a method's scores on validation classes depend on: selection, the method and what they import."""
+    waiting = {"aezsl.selection", *(method_class(part).__module__ for part in (name, REFINES.get(name)) if part)}
+    found: dict[str, Path] = {}
+    while waiting:
+        module = waiting.pop()
+        found[module] = Path(str(import_module(module).__file__))
+        imported = re.findall(r"^\s*from (aezsl[.\w]*) import", found[module].read_text(), re.MULTILINE)
+        waiting |= set(imported) - set(found)
+    return [found[module] for module in sorted(found)]
 
 
 def fit_model(problem: Problem, parameters: dict[str, Any], name: str) -> tuple[ZeroShotClassifier, dict[str, Any]]:
