@@ -104,16 +104,16 @@ def cross_validate(
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
 
 
-def most_cautious(table: pd.DataFrame, by: Sequence[str], n_samples: int) -> pd.DataFrame:
-    """The table with the row to choose first: the most cautious one, unless the best is better than chance explains.
+def most_cautious(table: pd.DataFrame, by: Mapping[str, int], n_samples: int) -> pd.DataFrame:
+    """The table with the row to choose first: the most cautious one of those that chance can hardly tell from the best.
 
-    by: parameters whose larger values are more cautious, the most important first. n_samples: validation samples
-    behind a score; a difference of less than one standard error is no reason to depart from what is known to work.
+    by: whether larger (+1) or smaller (-1) values of a parameter are more cautious, the most important parameter first.
+    n_samples: validation samples behind a score; a point within one standard error of the best is as good as the best.
     """
     best = float(table["mean"].max())
-    first = table.sort_values([*by, "mean"], ascending=False, kind="stable").index[0]
-    if table.loc[first, "mean"] < best - np.sqrt(best * (1 - best) / n_samples):
-        first = table["mean"].idxmax()
+    as_good = table[table["mean"] >= best - np.sqrt(best * (1 - best) / n_samples)]
+    ascending = [*(sign < 0 for sign in by.values()), False]
+    first = as_good.sort_values([*by, "mean"], ascending=ascending, kind="stable").index[0]
     ordered: pd.DataFrame = pd.concat([table.loc[[first]], table.drop(index=first)])
     return ordered
 

@@ -77,8 +77,9 @@ class ZeroShotClassifier(BaseEstimator):
 
     #: What cross-validation searches: parameter -> values.
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    #: Searched parameters whose larger values change less, where of equally good points the least daring is wanted.
-    cautious_by: ClassVar[Sequence[str]] = ()
+    #: Searched parameters whose larger (1) or smaller (-1) values change less, where of equally good points the least
+    #: daring one is wanted.
+    cautious_by: ClassVar[Mapping[str, int]] = {}
     #: Where the method was published.
     citation: ClassVar[str] = ""
     #: True where ``predict`` learns from the X it is given, as one unlabelled pool.

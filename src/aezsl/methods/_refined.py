@@ -35,9 +35,9 @@ class RefinedClassifier(ZeroShotClassifier):
     base: ClassVar[str]
     #: Parameters whose default is not the one of the base method or of ``LabelRefinement``.
     defaults: ClassVar[Mapping[str, Any]] = {}
-    #: Labels stay as the base gave them towards large gamma1 and many components: a gain on the validation pool that
-    #: chance explains must not cost accuracy on another one.
-    cautious_by = ("gamma1", "n_components")
+    #: Labels stay as the base gave them towards large gamma1 and many components, and other terms pull at them less
+    #: the smaller they are: a gain on the validation pool that chance explains must not cost accuracy on another one.
+    cautious_by: ClassVar[Mapping[str, int]] = {"gamma1": 1, "n_components": 1, "gamma2": -1, "gamma3": -1}
     citation = REFINEMENT_CITATION
     transductive = True
 

@@ -88,7 +88,8 @@ def select_parameters(
         table = cross_validate(estimator, problem.X_train, problem.y_train, problem.S_seen, folds, method["grid"])
         table.insert(0, "point", range(len(table)))
         table = table.sort_values("mean", ascending=False, kind="stable").assign(key=key)
-        if cautious_by := [parameter for parameter in method_class(name).cautious_by if parameter in method["grid"]]:
+        cautious = method_class(name).cautious_by
+        if cautious_by := {parameter: sign for parameter, sign in cautious.items() if parameter in method["grid"]}:
             table = most_cautious(table, cautious_by, sum(int(np.isin(problem.y_train, fold).sum()) for fold in folds))
     chosen = {**method["init"], **points[int(table["point"].iloc[0])]}
     log.info("%s: chose %s (validation accuracy %.4f)", name, chosen, table["mean"].iloc[0])
