@@ -1,7 +1,10 @@
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.mapped_arrays import MappedArrays
 from aezsl.problem import ProblemError, build_problem
 from aezsl.vectors import Vectors
 
@@ -43,6 +46,23 @@ def test_names_become_indices_and_vectors_follow_them(tables):
         np.testing.assert_array_equal(problem.X_test[row], tables["features"].matrix[at])
     at = tables["semantics"].ids.tolist().index("dog")
     np.testing.assert_array_equal(problem.S_seen[2], tables["semantics"].matrix[at])
+
+
+@pytest.mark.parametrize("steps", [[], ["sqrt", "centre", "l2"], ["standardise", "l2"]])
+@pytest.mark.parametrize("setting", ["zsl", "gzsl"])
+def test_mapped_features_are_those_in_memory(tables, tmp_path, monkeypatch, steps, setting):
+    monkeypatch.setattr("aezsl.problem.BLOCK", 5)  # several blocks, the last one short
+    normalise = {"features": steps, "semantics": ["l2"]}
+    expected = build_problem(**tables, normalise=normalise, setting=setting)
+    mapped = build_problem(**tables, normalise=normalise, setting=setting, store=MappedArrays(tmp_path))
+    assert mapped.X_train.dtype == np.float32
+    assert not mapped.X_train.flags.owndata
+    np.testing.assert_allclose(mapped.X_train, expected.X_train, atol=1e-6)
+    np.testing.assert_allclose(mapped.X_test, expected.X_test, atol=1e-6)
+    for name, value in expected.feature_normaliser.statistics.items():
+        np.testing.assert_allclose(mapped.feature_normaliser.statistics[name], value, rtol=1e-10, atol=1e-12)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{setting}_test.arrow", f"{setting}_train.arrow"]
+    assert copy.deepcopy(mapped) is mapped  # as Kedro hands it from node to node
 
 
 def test_generalized_targets_are_seen_then_unseen(tables):

@@ -1,6 +1,6 @@
 """Normalisation whose statistics are learnt once, from training data, and kept for whatever comes later."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +43,32 @@ def fit_normaliser(steps: Sequence[str], rows: Array) -> tuple[Normaliser, Array
             statistics[f"{number}_mean"] = mean
         rows = _apply(step, rows, mean, scale)
     return Normaliser(tuple(steps), statistics), rows
+
+
+def fit_normaliser_in_blocks(steps: Sequence[str], blocks: Callable[[], Iterable[Array]]) -> Normaliser:
+    """As ``fit_normaliser`` for rows that do not fit in memory: every step with statistics is one pass over ``blocks``.
+
+    blocks : called for every pass, gives the training rows in float64, some at a time.
+    """
+    normaliser = Normaliser()
+    for number, step in enumerate(steps):
+        statistics = dict(normaliser.statistics)
+        if step in ("centre", "standardise"):
+            n, total, squares = 0, np.float64(0.0), np.float64(0.0)
+            for block in blocks():
+                rows = normaliser(block)
+                n, total = n + len(rows), total + rows.sum(axis=0)
+                squares = squares + np.square(rows).sum(axis=0)
+            mean = np.asarray(total / n)
+            statistics[f"{number}_mean"] = mean
+            if step == "standardise":
+                scale = np.sqrt(np.maximum(squares / n - np.square(mean), 0))
+                scale[scale == 0] = 1.0
+                statistics[f"{number}_mean"], statistics[f"{number}_scale"] = mean / scale, scale
+        elif step not in STEPS:
+            raise ValueError(f"unknown normalisation step {step!r}; expected a list of: {', '.join(STEPS)}")
+        normaliser = Normaliser(tuple(steps[: number + 1]), statistics)
+    return normaliser
 
 
 def _apply(step: str, rows: Array, mean: Array | None, scale: Array | None) -> Array:

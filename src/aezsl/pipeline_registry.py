@@ -5,6 +5,7 @@ from kedro.pipeline import Pipeline, pipeline
 from aezsl.methods import METHODS, REFINES
 from aezsl.pipelines import (
     comparison,
+    end_to_end,
     evaluation,
     export,
     feature_extraction,
@@ -27,6 +28,9 @@ LARGE_SCALE = ("eszsl", "eszsl_net", "daezsl")
 
 #: Parameters that all methods share.
 SHARED = ("selection", "evaluation", "gallery", "calibration")
+
+#: DAEZSL from images, its network trained with it.
+END_TO_END = "daezsl_end_to_end"
 
 
 def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
@@ -57,6 +61,15 @@ def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
     )
 
 
+def create_end_to_end_pipeline() -> Pipeline:
+    """DAEZSL and its network trained together, then evaluated as every method is, under a namespace of its own."""
+    stages = end_to_end.create_pipeline() + evaluation.create_pipeline("daezsl")
+    shared = {"images", "semantics", "classes", "split", "attribute_names", "candidates"}
+    parameters = {name: name for name in stages.inputs() if name.startswith("params:")}
+    parameters["params:method"] = "params:daezsl"
+    return pipeline(stages, namespace=END_TO_END, inputs=shared & stages.inputs(), parameters=parameters)
+
+
 def register_pipelines() -> dict[str, Pipeline]:
     """Name -> pipeline. Every method's pipeline is the whole road from raw files to metrics."""
     data = {
@@ -75,6 +88,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
     parts = (methods[name] for name in LARGE_SCALE)
     figures["large_scale"] = sum(parts, Pipeline([])) + evaluation.create_large_scale_pipeline(LARGE_SCALE)
+    from_images = data["ingestion"] + data["semantic_embedding"] + create_end_to_end_pipeline()
     # All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once.
     explained = methods["eszsl"] + methods["aezsl"] + qualitative.create_pipeline()
     table1 = sum((methods[name] for name in METHODS), comparison.create_pipeline()) + explained
@@ -82,6 +96,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         **data,
         **methods,
         **figures,
+        END_TO_END: from_images,
         "qualitative": explained,
         "table1": table1,
         "report": reporting.create_pipeline(),

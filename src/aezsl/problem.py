@@ -1,21 +1,25 @@
 """The zero-shot problem: the one place where names become indices, and where bad data is refused."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from aezsl.normalise import Normaliser, fit_normaliser
-from aezsl.vectors import Vectors
+from aezsl.mapped_arrays import MappedArrays
+from aezsl.normalise import Normaliser, fit_normaliser, fit_normaliser_in_blocks
+from aezsl.vectors import AnyVectors
 
 Array = NDArray[np.floating[Any]]
 Labels = NDArray[np.integer[Any]]
 
 SETTINGS = ("zsl", "gzsl")
+
+#: Rows that are handled together where a matrix may be too large for memory.
+BLOCK = 2048
 
 
 class ProblemError(ValueError):
@@ -44,6 +48,10 @@ class Problem:
     feature_normaliser: Normaliser = field(default_factory=Normaliser)  # what the features have been through
     semantic_normaliser: Normaliser = field(default_factory=Normaliser)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself: a problem never changes, and its features may be a file larger than the memory."""
+        return self
+
     @property
     def S_target(self) -> Array:
         """Semantics of the classes among which test images are told apart."""
@@ -59,7 +67,8 @@ class Problem:
         digest = hashlib.sha256()
         for array in (self.X_train, self.y_train, self.S_seen, self.X_test, self.y_test, self.S_unseen):
             if array is not None:
-                digest.update(np.ascontiguousarray(array).tobytes())
+                for i in range(0, len(array), BLOCK):  # it may be a mapped file
+                    digest.update(np.ascontiguousarray(array[i : i + BLOCK]).data)
         return {
             "setting": self.setting,
             "n_train": len(self.X_train),
@@ -73,19 +82,21 @@ class Problem:
 
 
 def build_problem(
-    features: Vectors,
-    semantics: Vectors,
+    features: AnyVectors,
+    semantics: AnyVectors,
     classes: pd.DataFrame,
     split: pd.DataFrame,
     normalise: Mapping[str, Sequence[str]],
     setting: str = "zsl",
     unreadable: Sequence[str] = (),
+    store: MappedArrays | None = None,
 ) -> Problem:
     """Join the tables into a validated problem.
 
     classes : class_name, role. split : image_id, class_name, and a column per setting saying train, test or
     unused. normalise : steps for ``features`` and ``semantics``, see ``aezsl.normalise``; their statistics come from
     the training images and the seen classes only. unreadable : ids of images that were skipped on purpose.
+    store : where X_train and X_test are kept as mapped files of float32; without, they are in memory in float64.
     """
     if setting not in SETTINGS:
         raise ProblemError(f"unknown setting {setting!r}; expected one of: {', '.join(SETTINGS)}")
@@ -106,10 +117,7 @@ def build_problem(
     _check_split(split, train, seen)
     if test.empty and setting == "gzsl":
         raise ProblemError("the generalized setting is evaluated on test images, but the split has none: add some")
-    what = "extract its features, or set feature_extraction.on_error to skip"
-    X_train = _matrix(features, train["image_id"].tolist(), "images", "features", what)
-    X_test = _matrix(features, test["image_id"].tolist(), "images", "features", what)
-    of_features, X_train = fit_normaliser(normalise["features"], X_train)
+    of_features, X_train, X_test = _features(features, train, test, normalise["features"], store, setting)
     of_semantics, S_seen = fit_normaliser(normalise["semantics"], S[: len(seen)])
     return Problem(
         setting,
@@ -117,7 +125,7 @@ def build_problem(
         y_train,
         S_seen,
         seen,
-        of_features(X_test),
+        X_test,
         y_test,
         of_semantics(S[len(seen) :]),
         unseen,
@@ -125,6 +133,37 @@ def build_problem(
         of_features,
         of_semantics,
     )
+
+
+def _features(
+    vectors: AnyVectors,
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    steps: Sequence[str],
+    store: MappedArrays | None,
+    setting: str,
+) -> tuple[Normaliser, Array, Array]:
+    """The normaliser, and the features of training and test images that have been through it."""
+    remedy = "extract its features, or set feature_extraction.on_error to skip"
+    wanted = {name: part["image_id"].tolist() for name, part in (("train", train), ("test", test))}
+    rows = {name: _rows(vectors, ids, "images", "features", remedy) for name, ids in wanted.items()}
+
+    def blocks(name: str) -> Iterator[Array]:
+        for i in range(0, len(rows[name]), BLOCK):
+            part = slice(i, i + BLOCK)
+            yield _finite(vectors.take(rows[name][part]), wanted[name][part], "images", "features")
+
+    if store is None:
+        X_train, X_test = (_matrix(vectors, wanted[name], "images", "features", remedy) for name in ("train", "test"))
+        normaliser, X_train = fit_normaliser(steps, X_train)
+        return normaliser, X_train, normaliser(X_test)
+    normaliser = fit_normaliser_in_blocks(steps, lambda: blocks("train"))
+    width = vectors.take(rows["train"][:1]).shape[1]
+    X_train, X_test = (
+        store.write(f"{setting}_{name}", (len(rows[name]), width), map(normaliser, blocks(name)))
+        for name in ("train", "test")
+    )
+    return normaliser, X_train, X_test
 
 
 def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -168,7 +207,11 @@ def _labels(rows: pd.DataFrame, names: list[str], part: str, kind: str) -> Label
     return labels.astype(np.int64)
 
 
-def _matrix(vectors: Vectors, wanted: list[str], kind: str, what: str, remedy: str) -> Array:
+def _matrix(vectors: AnyVectors, wanted: list[str], kind: str, what: str, remedy: str) -> Array:
+    return _finite(vectors.take(_rows(vectors, wanted, kind, what, remedy)), wanted, kind, what)
+
+
+def _rows(vectors: AnyVectors, wanted: list[str], kind: str, what: str, remedy: str) -> Labels:
     rows = vectors.rows(wanted)
     missing = np.flatnonzero(rows < 0)
     if len(missing):
@@ -176,7 +219,11 @@ def _matrix(vectors: Vectors, wanted: list[str], kind: str, what: str, remedy: s
             f"{len(missing)} of {len(wanted)} {kind} have no vector in {what}, for example "
             f"{wanted[missing[0]]!r}: {remedy}"
         )
-    matrix = vectors.matrix[rows].astype(np.float64)
+    return rows
+
+
+def _finite(vectors: Array, wanted: list[str], kind: str, what: str) -> Array:
+    matrix = vectors.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(bad):
         raise ProblemError(

@@ -1,6 +1,6 @@
 """Vectors by name: what feature extraction and semantic embedding produce and problems are built from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -38,4 +38,51 @@ class Vectors:
 
     def rows(self, wanted: Sequence[str]) -> NDArray[np.int64]:
         """Row numbers of the wanted ids; -1 where there is none."""
-        return pd.Index(self.ids).get_indexer(pd.Index(wanted)).astype(np.int64)
+        return _find(self.ids, wanted)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Array:
+        """The vectors with these numbers, in this order."""
+        taken: Array = self.matrix[rows]
+        return taken
+
+
+@dataclass(frozen=True)
+class StreamedVectors:
+    """As ``Vectors``, left where they are: in shards, one of which is in memory at a time."""
+
+    ids: NDArray[np.str_]
+    shard: NDArray[np.int64]  # of every id, and its row there
+    row: NDArray[np.int64]
+    read: Callable[[int], Array]  # all vectors of a shard
+    fingerprint: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
+    _last: dict[int, Array] = field(default_factory=dict, repr=False)
+
+    def rows(self, wanted: Sequence[str]) -> NDArray[np.int64]:
+        """Row numbers of the wanted ids; -1 where there is none."""
+        return _find(self.ids, wanted)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Array:
+        """The vectors with these numbers, in this order; quick where neighbours are asked for together."""
+        shards = self.shard[rows]
+        taken: Array | None = None
+        for number in np.unique(shards):
+            here = shards == number
+            vectors = self._shard(int(number))[self.row[rows[here]]]
+            if taken is None:
+                taken = np.empty((len(rows), vectors.shape[1]), dtype=np.float32)
+            taken[here] = vectors
+        return np.empty((0, 0), dtype=np.float32) if taken is None else taken
+
+    def _shard(self, number: int) -> Array:
+        if number not in self._last:
+            self._last.clear()
+            self._last[number] = self.read(number)
+        return self._last[number]
+
+
+def _find(ids: NDArray[np.str_], wanted: Sequence[str]) -> NDArray[np.int64]:
+    return pd.Index(ids).get_indexer(pd.Index(wanted)).astype(np.int64)
+
+
+AnyVectors = Vectors | StreamedVectors

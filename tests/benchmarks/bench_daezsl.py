@@ -18,8 +18,8 @@ from aezsl.methods._adaptive_network import AdaptiveNetwork, adaptive_loss
 from tests.oracles.daezsl import daezsl_loss
 
 D, A, B = 1024, 500, 128
-#: Classes at which both are measured; at 1000 every copy of (B, C, d) or (B, C, C) would take the literal step 0.5 GB.
-SIZES = (50, 100, 200)
+#: Classes, up to the paper's. At 1000 every copy of (B, C, d) or (B, C, C) takes the literal step 0.5 GB.
+SIZES = (50, 100, 200, 400, 1000)
 N_IMAGENET = 1_281_167
 
 
@@ -62,33 +62,42 @@ def measure(target, *arguments):
     return result
 
 
+def work(C):
+    """Multiplications of the literal step, up to a factor: (B C, d) by W, and (B C, a) by S'."""
+    return B * C * D * A + B * C * C * A
+
+
+def room(C):
+    """Numbers that the literal step keeps for the way back, up to a factor."""
+    return B * C * (2 * D + A + 3 * C)
+
+
+def available_mb():
+    with open("/proc/meminfo") as file:
+        return int(next(line for line in file if line.startswith("MemAvailable")).split()[1]) / 1e3
+
+
 def bench_step():
+    """Both measured as far as the literal step fits in memory, and counted on from there."""
     print(f"one step, B = {B}, d = {D}, a = {A}; {torch.get_num_threads()} threads")
     print("     C   literal s  literal MB    fast s   fast MB   faster  smaller")
+    last = None
     for C in SIZES:
-        slow, fast = measure(step, "literal", C, 1), measure(step, "fast", C, 3)
+        mark, slow = " ", None
+        if last is None or last[1][1] * room(C) / room(last[0]) < 0.6 * available_mb():
+            slow = measure(step, "literal", C, 2)
+        if slow is None:
+            mark, (known, (seconds, megabytes)) = "*", last
+            slow = seconds * work(C) / work(known), megabytes * room(C) / room(known)
+        else:
+            last = C, slow
+        fast = measure(step, "fast", C, 5)
         print(
-            f"{C:6d} {slow[0]:11.3f} {slow[1]:11.0f} {fast[0]:9.3f} {fast[1]:9.0f} "
+            f"{C:6d} {slow[0]:10.3f}{mark} {slow[1]:10.0f}{mark} {fast[0]:9.3f} {fast[1]:9.0f} "
             f"{slow[0] / fast[0]:8.1f} {slow[1] / fast[1]:8.1f}",
             flush=True,
         )
-    # The literal step multiplies (B C, d) by W and (B C, a) by S', and keeps all of it for the way back.
-    C = 1000
-    fast = measure(step, "fast", C, 3)
-    (b_time, b_memory), (a_time, a_memory) = slow, fast
-
-    def work(C):
-        return B * C * D * A + B * C * C * A
-
-    def room(C):
-        return B * C * (2 * D + A + 3 * C)
-
-    last = SIZES[-1]
-    time_1000, memory_1000 = b_time * work(C) / work(last), b_memory * room(C) / room(last)
-    print(
-        f"{C:6d} {time_1000:10.3f}* {memory_1000:10.0f}* {a_time:9.3f} {a_memory:9.0f} "
-        f"{time_1000 / a_time:8.1f} {memory_1000 / a_memory:8.1f}   * counted on from C = {last}"
-    )
+    print(f"* would not fit in memory: counted on from C = {last[0]}" if mark == "*" else "all measured")
 
 
 def bench_epoch():

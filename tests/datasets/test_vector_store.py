@@ -35,6 +35,19 @@ def test_a_vector_computed_anew_replaces_the_old_one(store):
     assert store.known("net-a") == {"a": "2", "b": "1"}
 
 
+def test_streamed_vectors_are_the_loaded_ones(store, tmp_path):
+    rng = np.random.default_rng(0)
+    for ids in (["a", "b", "c"], ["d"], ["b", "e"]):  # b is computed anew
+        store.save(VectorChunk("net-a", {}, ids, ["1"] * len(ids), rng.normal(size=(len(ids), 4)).astype(np.float32)))
+    streamed = VectorStoreDataset(filepath=str(tmp_path / "features"), streamed=True)
+    there, loaded = streamed.load(), store.load()
+    assert there.ids.tolist() == loaded.ids.tolist()
+    wanted = ["e", "a", "b", "d", "c", "a"]
+    np.testing.assert_array_equal(there.take(there.rows(wanted)), loaded.take(loaded.rows(wanted)))
+    assert there.rows(["nobody"]).tolist() == [-1]
+    assert streamed.preview(2)["data"] == store.preview(2)["data"]
+
+
 def test_changing_the_backbone_and_back_keeps_both(store):
     store.save(chunk(["a"], 1))
     store.save(chunk(["a"], 9, fingerprint="net-b"))

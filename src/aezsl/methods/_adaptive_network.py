@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
-#: Gives the features (B, d) of the samples with these numbers.
-Features = Callable[[Tensor], Tensor]
+from aezsl.methods._inputs import Inputs
 
 
 class Checkpoint(Protocol):
@@ -90,11 +89,15 @@ def adaptive_loss(X: Tensor, y: Tensor, W: Tensor, S: Tensor, M: Tensor | None, 
 
 
 class AdaptiveNetwork(torch.nn.Module):
-    """The shared mapping W (d, a), and the MLP that turns a class vector into its mask of d features."""
+    """The shared mapping W (d, a), and the MLP that turns a class vector into its mask of d features.
+
+    ``encoder`` makes features of the inputs and learns with the rest; None where inputs are features.
+    """
 
     def __init__(self, d: int, a: int, hidden: int | None, generator: torch.Generator, zero: bool = False) -> None:
         """hidden: units of the MLP, None for masks of one. zero: W starts at zero and not at random."""
         super().__init__()
+        self.encoder: torch.nn.Module | None = None
         self.W = torch.nn.Parameter(torch.zeros(d, a) if zero else glorot(d, a, generator))
         self.masked = hidden is not None
         if hidden is not None:
@@ -123,9 +126,17 @@ class AdaptiveNetwork(torch.nn.Module):
             h = h * kept.to(h.device) / (1 - dropout)
         return torch.sigmoid(h @ self.A2.T + self.b2)
 
+    def encode(self, inputs: Tensor) -> Tensor:
+        """Features (B, d)."""
+        if self.encoder is None:
+            return inputs
+        features: Tensor = self.encoder(inputs)
+        return features
+
     def arrays(self) -> dict[str, NDArray[np.float32]]:
-        """All weights as NumPy arrays."""
-        return {name: value.detach().cpu().numpy().copy() for name, value in self.named_parameters()}
+        """All weights but the encoder's as NumPy arrays."""
+        own = self.named_parameters(recurse=False)
+        return {name: value.detach().cpu().numpy().copy() for name, value in own}
 
 
 def glorot(rows: int, columns: int, generator: torch.Generator) -> Tensor:
@@ -145,7 +156,7 @@ def pick_device(name: str) -> torch.device:
 
 def train(
     network: AdaptiveNetwork,
-    features: Features,
+    inputs: Inputs,
     rows: NDArray[np.integer[Any]],
     y: NDArray[np.integer[Any]],
     S: NDArray[np.floating[Any]],
@@ -169,9 +180,9 @@ def train(
     network.to(device)
     samples, targets = torch.as_tensor(rows), torch.as_tensor(y)
     semantics = torch.as_tensor(S, dtype=torch.float32, device=device)
-    mlp = [weight for name, weight in network.named_parameters() if name != "W"]
-    groups = [{"params": [network.W], "lr": settings.mapping_rate}, {"params": mlp, "lr": settings.learning_rate}]
-    optimizer = torch.optim.Adagrad(groups if mlp else groups[:1])
+    others = [weight for name, weight in network.named_parameters() if name != "W"]  # of the MLP, of the encoder
+    groups = [{"params": [network.W], "lr": settings.mapping_rate}, {"params": others, "lr": settings.learning_rate}]
+    optimizer = torch.optim.Adagrad(groups if others else groups[:1])
     history: dict[str, list[float]] = {"loss": [], "accuracy": [validate()] if validate else []}
 
     # Take up where an interrupted training stopped.
@@ -187,8 +198,11 @@ def train(
     with tqdm(total=settings.epochs, initial=done, desc=f"training ({phase})", unit="epoch", leave=False) as bar:
         while len(history["loss"]) < settings.epochs and not _stalled(history["accuracy"], settings.patience):
             total = 0.0
-            for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
-                X, labels = features(samples[batch]).to(device), targets[batch].to(device)
+            network.train()
+            batches = torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size)
+            stream = inputs.stream([samples[batch] for batch in batches], generator)
+            for batch, given in zip(batches, stream, strict=True):
+                X, labels = network.encode(given.to(device)), targets[batch].to(device)
                 M = network.masks(semantics, settings.dropout, generator)
                 loss = adaptive_loss(X, labels, network.W, semantics, M, settings.rho)
                 optimizer.zero_grad()

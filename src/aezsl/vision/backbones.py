@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float32]
 
+#: Networks of torchvision that normalise their input once more where they have trained weights.
+TRANSFORMING = ("googlenet", "inception_v3")
+
 #: Raised whenever the same image file would give other pixels, so that no stored feature outlives the code it is from.
 PREPROCESSING = 2
 
@@ -67,6 +70,8 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None)
         "engine": "onnxruntime",
         "preprocessing": PREPROCESSING,
     }
+    if name in TRANSFORMING and weights not in ("default", "random"):
+        config["transform_input"] = True
     return Backbone(config, load)
 
 

@@ -18,6 +18,8 @@ Array = NDArray[np.float32]
 MATRIX_KEYS = ("X", "features", "vectors")
 ID_KEYS = ("image_id", "files", "ids")
 SHARD_ROWS = 50_000
+#: Rows of a Parquet file that are read, and become a shard, together.
+PARQUET_ROWS = 20_000
 
 
 def import_features(
@@ -26,7 +28,8 @@ def import_features(
     """The vectors of ``images`` from a feature file, in shards; nothing but a header if they are there already.
 
     The file is ``.npz`` (X with image_id, or X alone with one row per image in the order of the images table),
-    ``.parquet`` (image_id, vector), or ``.mat`` (xlsa17's res101.mat).
+    ``.parquet`` (image_id, vector; read piece by piece, so that it may be larger than the memory), or ``.mat``
+    (xlsa17's res101.mat).
     """
     file = Path(path).expanduser()
     if not file.is_file():
@@ -40,12 +43,38 @@ def import_features(
     wanted = images["image_id"][~images["image_id"].isin(set(present))]
     if wanted.empty:
         return
+    if file.suffix == ".parquet":  # the one format that can be larger than the memory
+        for names, vectors in _parquet_blocks(file, wanted):
+            yield VectorChunk(fingerprint, config, names, [digest] * len(names), vectors)
+        return
     ids, matrix = read_feature_file(file)
     rows = _rows(ids, matrix, images, wanted, file)
     for start in range(0, len(wanted), SHARD_ROWS):
         part = slice(start, start + SHARD_ROWS)
         names = wanted.iloc[part].tolist()
         yield VectorChunk(fingerprint, config, names, [digest] * len(names), matrix[rows[part]].astype(np.float32))
+
+
+def _parquet_blocks(file: Path, wanted: pd.Series) -> Iterator[tuple[list[str], Array]]:
+    """Ids and vectors of the wanted images, a block of rows at a time, in the order of the file."""
+    _check_ids(pq.read_table(file, columns=["image_id"])["image_id"].to_numpy(), wanted, file)
+    names = pd.Index(wanted)
+    for batch in pq.ParquetFile(file).iter_batches(PARQUET_ROWS, columns=["image_id", "vector"]):
+        ids = batch["image_id"].to_numpy(zero_copy_only=False)
+        keep = names.get_indexer(pd.Index(ids)) >= 0
+        if keep.any():
+            flat = batch["vector"].flatten().to_numpy(zero_copy_only=False)
+            yield ids[keep].tolist(), flat.reshape(len(ids), -1)[keep].astype(np.float32)
+
+
+def _check_ids(ids: NDArray[Any], wanted: pd.Series, file: Path) -> NDArray[np.int64]:
+    """Row of the file for every wanted image."""
+    rows = pd.Index(ids).get_indexer(pd.Index(wanted))
+    if (rows < 0).any():
+        missing = wanted.iloc[int((rows < 0).argmax())]
+        raise ValueError(f"{int((rows < 0).sum())} images have no row in {file}, for example {missing!r}")
+    found: NDArray[np.int64] = rows.astype(np.int64)
+    return found
 
 
 def _rows(
@@ -59,12 +88,7 @@ def _rows(
                 f"{len(images)} images in their own order; add an image_id array, or use the whole data set"
             )
         return images["image_id"].isin(set(wanted)).to_numpy().nonzero()[0]
-    rows = pd.Index(ids).get_indexer(pd.Index(wanted))
-    if (rows < 0).any():
-        missing = wanted.iloc[int((rows < 0).argmax())]
-        raise ValueError(f"{int((rows < 0).sum())} images have no row in {file}, for example {missing!r}")
-    found: NDArray[np.int64] = rows.astype(np.int64)
-    return found
+    return _check_ids(ids, wanted, file)
 
 
 def read_feature_file(file: Path) -> tuple[NDArray[Any] | None, Array]:

@@ -10,6 +10,8 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
+from aezsl.vision.backbones import TRANSFORMING
+
 Array = NDArray[np.float32]
 
 #: Where features are taken when the layer before the classifier is not what the literature means. Caffe's fc6
@@ -91,7 +93,9 @@ def torchvision_network(name: str, weights: str, layer: str | None) -> FeatureNe
         network = models.get_model(name, weights=_downloaded(published))
     else:
         torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
-        options = {"init_weights": weights == "random"} if name in ("googlenet", "inception_v3") else {}
+        options = {}
+        if name in TRANSFORMING:  # their published weights expect another normalisation, which the network does itself
+            options = {"init_weights": weights == "random", "transform_input": weights != "random"}
         network = models.get_model(name, weights=None, **options)
         if weights != "random":
             load_weights(network, weights)
@@ -103,6 +107,19 @@ def torchvision_network(name: str, weights: str, layer: str | None) -> FeatureNe
         return pixels
 
     return FeatureNetwork(LayerFeatures(network.eval(), layer), preprocess)
+
+
+def googlenet_classifier(weights: str) -> Any:
+    """GoogLeNet with all its heads, to be trained further; ``weights`` as above."""
+    from aezsl.vision.torchvision import torchvision
+
+    models = torchvision.models
+    network = models.get_model("googlenet", weights=None, init_weights=weights == "random", transform_input=True)
+    if weights == "default":
+        network.load_state_dict(_downloaded(models.get_model_weights("googlenet").DEFAULT).get_state_dict())
+    elif weights != "random":
+        load_weights(network, weights)
+    return network
 
 
 def _downloaded(published: Any) -> Any:

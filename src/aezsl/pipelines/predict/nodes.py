@@ -32,7 +32,7 @@ def classify(
     """One row per readable image: its name among the given classes, the score, and the next best names."""
     images = new.images[~new.images["image_id"].isin(set(unreadable))]
     targets = recipe.targets(new.classes, new.attribute_names)
-    vectors = features.matrix[features.rows(images["image_id"].tolist())]
+    vectors = features.take(features.rows(images["image_id"].tolist()))
     predictions = TrainedModel(model, recipe).classify(vectors, targets, TOP)
     predictions.insert(0, "image_id", images["image_id"].to_numpy())
     predictions.insert(1, "true", None)

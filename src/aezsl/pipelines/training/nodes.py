@@ -14,6 +14,7 @@ import pandas as pd
 import aezsl
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
+from aezsl.mapped_arrays import MappedArrays
 from aezsl.methods import REFINES, LinearZeroShotClassifier, ZeroShotClassifier, make_method, method_class
 from aezsl.problem import Problem, build_problem
 from aezsl.provenance import Cost, git_commit, now, peak_memory_mb
@@ -21,14 +22,14 @@ from aezsl.recipe import KEPT_COLUMNS, Recipe
 from aezsl.selection import class_folds, cross_validate, grid_points, most_cautious
 from aezsl.semantics import resolve_sources
 from aezsl.training_checkpoint import CheckpointFolder
-from aezsl.vectors import Vectors
+from aezsl.vectors import AnyVectors
 
 log = logging.getLogger(__name__)
 
 
 def assemble_problem(
-    features: Vectors,
-    semantics: Vectors,
+    features: AnyVectors,
+    semantics: AnyVectors,
     classes: pd.DataFrame,
     split: pd.DataFrame,
     unreadable: dict[str, str],
@@ -36,12 +37,13 @@ def assemble_problem(
     normalise: dict[str, list[str]],
     extraction: dict[str, Any],
     embedding: dict[str, Any],
+    store: MappedArrays | None,
     setting: str,
 ) -> tuple[Problem, dict[str, Any], Recipe]:
     """The validated problem, what a result on it depends on, and how to bring new data to the same form."""
     without = set(semantics.config.get("without_vector", []))
     classes, split = (table[~table["class_name"].isin(without)] for table in (classes, split))
-    problem = build_problem(features, semantics, classes, split, normalise, setting, list(unreadable))
+    problem = build_problem(features, semantics, classes, split, normalise, setting, list(unreadable), store)
     origin = {"features_fingerprint": features.fingerprint, "semantics_fingerprint": semantics.fingerprint}
     summary = {**problem.summary(), **origin, "n_classes_without_vector": len(without)}
     log.info("problem: %s", ", ".join(f"{key}={value}" for key, value in summary.items()))
@@ -62,8 +64,8 @@ def assemble_problem(
         sources=resolve_sources(classes, embedding["sources"]),
         attribute_names=attribute_names,
         classes=classes[[column for column in KEPT_COLUMNS if column in classes]],
-        class_vectors=semantics.matrix[semantics.rows(classes["class_name"].tolist())],
-        example=features.matrix[:2],
+        class_vectors=semantics.take(semantics.rows(classes["class_name"].tolist())),
+        example=features.take(np.arange(2)),
     )
     return problem, summary, recipe
 

@@ -30,7 +30,7 @@ def create_problem_pipeline(setting: str = "zsl") -> Pipeline:
                 bound(assemble_problem, setting=setting),
                 [
                     *("features", "semantics", "classes", "split", "unreadable_images", "attribute_names"),
-                    *("params:normalise", "params:feature_extraction", "params:semantic_embedding"),
+                    *("params:normalise", "params:feature_extraction", "params:semantic_embedding", "problem_store"),
                 ],
                 [f"{prefix}problem", f"{prefix}problem_summary", f"{prefix}problem_recipe"],
                 name=f"assemble_{prefix}problem",

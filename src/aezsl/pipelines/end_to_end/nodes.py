@@ -1,0 +1,85 @@
+"""DAEZSL and its convolutional network, trained together from images."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aezsl.datasets.vector_store import VectorCacheDataset
+from aezsl.mapped_arrays import MappedArrays
+from aezsl.methods import ZeroShotClassifier, make_method
+from aezsl.pipelines.feature_extraction.nodes import extract_with
+from aezsl.pipelines.training.nodes import assemble_problem
+from aezsl.problem import Problem, build_problem
+from aezsl.provenance import Cost
+from aezsl.recipe import Recipe
+from aezsl.training_checkpoint import CheckpointFolder
+from aezsl.vectors import AnyVectors, VectorChunk, Vectors
+from aezsl.vision.backbones import make_backbone
+
+log = logging.getLogger(__name__)
+
+BACKBONE = "googlenet"
+
+
+def train_from_images(
+    images: pd.DataFrame,
+    semantics: AnyVectors,
+    classes: pd.DataFrame,
+    split: pd.DataFrame,
+    checkpoint: CheckpointFolder,
+    normalise: dict[str, list[str]],
+    method: dict[str, Any],
+    settings: dict[str, Any],
+) -> tuple[ZeroShotClassifier, dict[str, Any], dict[str, Any], pd.DataFrame]:
+    """The fitted method, the weights of its network, the cost, and the epochs. An interrupted run is resumed."""
+    from aezsl.vision.end_to_end import GoogLeNetFeatures, ImageInputs
+
+    # A problem whose "features" are the row numbers of the images: names become indices in one place only.
+    rows = np.arange(len(images), dtype=np.float64)[:, None]
+    numbers = Vectors(images["image_id"].to_numpy(), rows)  # type: ignore[arg-type]  # exact, as float32 is not
+    without = set(semantics.config.get("without_vector", []))
+    classes, split = (table[~table["class_name"].isin(without)] for table in (classes, split))
+    problem = build_problem(numbers, semantics, classes, split, {"features": [], **_only(normalise, "semantics")})
+    paths = images["path"].iloc[problem.X_train[:, 0].astype(np.int64)].tolist()
+    model: Any = make_method("daezsl", **method["init"])
+    encoder = GoogLeNetFeatures(settings["weights"], model.random_state)
+    log.info("training %s and DAEZSL on %d images of %d classes", BACKBONE, len(paths), len(problem.S_seen))
+    with Cost("fit") as cost:
+        trained = model.fit_end_to_end(ImageInputs(paths, encoder), problem.y_train, problem.S_seen, checkpoint)
+    return model, trained.weights(), cost.measured, model.history()
+
+
+def extract_adapted(
+    images: pd.DataFrame, weights: Path, cache: VectorCacheDataset, settings: dict[str, Any]
+) -> Iterator[tuple[VectorChunk, dict[str, str]]]:
+    """Features of all images by the trained network."""
+    yield from extract_with(make_backbone(BACKBONE, str(weights)), images, cache, settings)
+
+
+def assemble_adapted(
+    features: AnyVectors,
+    semantics: AnyVectors,
+    classes: pd.DataFrame,
+    split: pd.DataFrame,
+    unreadable: dict[str, str],
+    attribute_names: list[str],
+    weights: Path,
+    checkpoint: CheckpointFolder,
+    store: MappedArrays | None,
+    normalise: dict[str, list[str]],
+    embedding: dict[str, Any],
+) -> tuple[Problem, dict[str, Any], Recipe]:
+    """The problem in these features, of unit length as in training. The checkpoints have done their duty."""
+    extraction = {"backbone": BACKBONE, "weights": str(weights), "layer": None}
+    steps = {"features": ["l2"], **_only(normalise, "semantics")}
+    tables = (features, semantics, classes, split, unreadable, attribute_names)
+    checkpoint.clear()
+    return assemble_problem(*tables, steps, extraction, embedding, store, setting="zsl")
+
+
+def _only(normalise: dict[str, list[str]], part: str) -> dict[str, list[str]]:
+    return {part: normalise[part]}
