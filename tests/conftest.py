@@ -10,6 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
+# Workers side by side, and the commands they run, have a core each: more threads would wait for each other.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 class Project:
     def __init__(self, folder: Path):
