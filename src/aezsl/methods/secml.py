@@ -26,11 +26,12 @@ class SECML(ZeroShotClassifier):
     As in the original every image comes with its own class and with an inconsistent one drawn at random. The authors'
     later paper ("Hard negative mining for metric learning based zero-shot classification", ECCV workshops 2016) chooses
     the inconsistent classes; ``hard``, the one nearest under the current metric, is the simplest such choice. On CUB's
-    validation classes both reach the same accuracy. All is learnt together by mini-batch gradient descent (Adam).
+    validation classes the two differ by half a point. All is learnt together by mini-batch gradient descent (Adam).
 
     Checked against the abstracts of both papers (pairs with a consistency indicator, one loss for discrimination and
-    one for attribute prediction, a Mahalanobis-like metric; where inconsistent pairs come from): the authors' code
-    and the papers' full text were not at hand, so the exact form of the losses is from knowledge of the paper.
+    one for attribute prediction, a Mahalanobis-like metric; that inconsistent pairs are random is inferred from the
+    later paper, which compares its choices with that). The authors' code and the papers' full text were not at hand, so
+    the exact form of the losses is from knowledge of the paper.
 
     What differs: losses are means over pairs, so that the weights do not depend on the size of the data. The
     semantics are first shifted by the smallest value that each dimension has on the seen classes and divided by the
