@@ -3,34 +3,47 @@ import pytest
 
 from aezsl.methods import make_method
 from tests.methods.contract import MethodContract
-from tests.oracles.rkt import rkt_sampled_classifiers
+from tests.oracles.rkt import rkt_drawn_classifiers
 from tests.synthetic import make_synthetic
 
 
 class TestRKT(MethodContract):
     method = "rkt"
-    params = {"sparsity": 1e-3, "gamma": 0.1}
+    params = {"sparsity": 1e-3, "gamma": 1.0, "lam": 0.1}
     floor = 0.6
 
 
-@pytest.mark.parametrize("with_seen", [False, True])
-def test_equals_the_regression_on_many_drawn_images(with_seen):
+@pytest.mark.parametrize("learn_from", ["virtual", "both", "seen"])
+def test_equals_the_mapping_learnt_from_virtual_images(learn_from):
     data = make_synthetic()
-    model = make_method("rkt", sparsity=1e-3, gamma=0.1, with_seen=with_seen).fit(*data[:3])
-    P = model.classifiers(data.S_new)
+    model = make_method("rkt", sparsity=1e-3, gamma=0.5, lam=0.1, learn_from=learn_from).fit(*data[:3])
     codes = model.relations(data.S_new)
-    drawn = rkt_sampled_classifiers(codes, *data[:3], data.S_new, 0.1, 20_000, with_seen)
+    without_noise = rkt_drawn_classifiers(codes, *data[:3], data.S_new, 0.5, 0.1, learn_from, noise=0, n_drawn=1)
+    np.testing.assert_allclose(model.classifiers(data.S_new), without_noise, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("learn_from", ["virtual", "both", "seen"])
+def test_noise_of_virtual_images_adds_to_gamma(learn_from):
+    data = make_synthetic(n_seen=20)
+    noise, gamma = 0.2, 0.5
+    codes = make_method("rkt", sparsity=1e-3).fit(*data[:3]).relations(data.S_new)
+    more = noise**2 * (codes**2).sum() * len(data.X) / len(data.S)
+    model = make_method("rkt", sparsity=1e-3, gamma=gamma + more, lam=0.1, learn_from=learn_from).fit(*data[:3])
+    P = model.classifiers(data.S_new)
+    drawn = rkt_drawn_classifiers(codes, *data[:3], data.S_new, gamma, 0.1, learn_from, noise, n_drawn=5000)
     np.testing.assert_allclose(P, drawn, atol=0.03 * np.abs(P).max())
 
 
-def test_seen_moments_are_those_of_the_real_samples():
-    """Without virtual data (weight zero) the mapping from means and covariance is plain ridge regression."""
+@pytest.mark.parametrize("learn_from", ["both", "seen"])
+def test_seen_targets_get_no_virtual_images(learn_from):
+    """With nothing but seen classes to add, the mapping is that of ESZSL with labels of 1 and -1."""
     data = make_synthetic()
-    model = make_method("rkt", with_seen=True).fit(*data[:3])
-    second = (model.means_.T * model.counts_) @ model.means_ / len(data.X) + model.covariance_
-    np.testing.assert_allclose(second, data.X.T @ data.X / len(data.X), atol=1e-12)
-    cross = (model.means_.T * model.counts_) @ model.S_ / len(data.X)
-    np.testing.assert_allclose(cross, data.X.T @ data.S[data.y] / len(data.X), atol=1e-12)
+    model = make_method("rkt", gamma=2.0, lam=0.3, learn_from=learn_from).fit(*data[:3])
+    Y = np.where(np.arange(len(data.S)) == data.y[:, None], 1.0, -1.0)
+    W = np.linalg.solve(data.X.T @ data.X + 2 * np.eye(data.X.shape[1]), data.X.T @ Y @ data.S)
+    W = W @ np.linalg.inv(data.S.T @ data.S + 0.3 * np.eye(data.S.shape[1]))
+    unit = data.S / np.linalg.norm(data.S, axis=1, keepdims=True)
+    np.testing.assert_allclose(model.classifiers(data.S), W @ unit.T, rtol=1e-6, atol=1e-9)
 
 
 def test_relations_solve_the_lasso():
@@ -53,7 +66,15 @@ def test_a_seen_class_is_its_own_only_relation():
     np.testing.assert_allclose(model.relations(data.S), np.eye(8), atol=0.02)
 
 
-@pytest.mark.parametrize("bad", [{"sparsity": 0.0}, {"gamma": -1.0}])
-def test_penalties_must_be_positive(bad):
-    with pytest.raises(ValueError, match="must be positive"):
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"sparsity": 0.0}, "must be positive"),
+        ({"gamma": -1.0}, "must be positive"),
+        ({"lam": 0.0}, "must be positive"),
+        ({"learn_from": "nothing"}, "'virtual', 'both' or 'seen'"),
+    ],
+)
+def test_bad_parameters_are_refused(bad, message):
+    with pytest.raises(ValueError, match=message):
         make_method("rkt", **bad).fit(*make_synthetic()[:3])

@@ -19,6 +19,9 @@ class ConSE(ZeroShotClassifier):
 
     with :math:`\hat y_1, \dots, \hat y_T` the T most probable seen classes and s(y) the semantics of class y.
 
+    Checked against summaries of the paper: the T most probable classes, the convex combination and the nearest
+    class by cosine are as there; its full text was not at hand.
+
     What differs from the original: the probabilities are those of a multinomial logistic regression on the
     given features, which is the last layer of the original's network trained on its own; and T, which the
     original tries at 1, 10 and 1000, is searched.

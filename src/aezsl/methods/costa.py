@@ -24,6 +24,9 @@ class COSTA(LinearZeroShotClassifier):
     * ``sqrt``: the root of the latter, the correction for burstiness,
     * ``binary``: 1 for every related class.
 
+    Checked against the paper's abstract only (a weighted combination of related classes' classifiers, weights from
+    co-occurrences by various metrics, or regressed); the metrics are from knowledge of the paper.
+
     What differs from the original: it counts co-occurrences of labels in multi-label images, or web hits.
     Here classes are known by their semantics, so they occur together in attributes:
     :math:`c_{uk} = \max(0, a_u'a_k)`, the expected number of attributes shared where semantics are the

@@ -20,10 +20,15 @@ class DAP(ZeroShotClassifier):
     images, each labelled with its class's attributes, and :math:`p(a_m)` is the share of the seen classes that
     have attribute m. Scores are the logarithm of the product.
 
+    Checked against the evaluation script that its authors gave with Animals with Attributes (as kept in a public
+    reimplementation): the product over the prior's product, the prior as the mean over the seen classes, and one half
+    for attributes that all or none of them have, are as there.
+
     What differs from the original: the classifiers are linear logistic regressions, which give probabilities
     themselves, where the original calibrates kernel SVMs by Platt's method (the features of its day were
     histograms); all of them are solved together. Continuous semantics are cut at each dimension's mean over
-    the seen classes, as is usual for CUB and SUN; the original's attributes are binary. A dimension that does
+    the seen classes, as is usual for CUB and SUN; the original's attributes are binary, cut at the
+    mean of the whole table, which needs one scale for all of them. A dimension that does
     not vary over the seen classes has no classifier and no say.
 
     Parameters

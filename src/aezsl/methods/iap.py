@@ -23,6 +23,10 @@ class IAP(ZeroShotClassifier):
     :math:`a^y`, cut at each dimension's mean over the seen classes where the semantics are continuous, and the
     prior :math:`p(a_m)`, the share of the seen classes that have attribute m.
 
+    Checked against the authors' evaluation script in a public reimplementation, which it extends to this method: seen
+    classes' probabilities times their binary attributes, then the prior and the product of direct attribute
+    prediction, are as there.
+
     What differs from the original: its classifiers work on a kernel of several feature histograms, these on
     the features as they are. Probabilities are kept ``1e-12`` away from zero and one before logarithms are
     taken.

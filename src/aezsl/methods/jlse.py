@@ -32,10 +32,13 @@ class JLSE(ZeroShotClassifier):
     z the maximum over v is a problem in one variable, solved exactly. X is (n, d), S is (C, a), B is (C, a),
     D is (h, d), W is (C, h).
 
+    Checked against the paper's abstract and summaries of it (a binary question about a pair, the bound by the best
+    latent codes, a dictionary for each domain, a bilinear match of the codes, alternation between codes and
+    parameters); its full text and the authors' code were not at hand, so weights and starting points are our own.
+
     What differs: the match is logistic, the plain reading of a probability; a margin loss would leave ties among
-    all classes that meet the margin. How the original weighs and initialises its terms is not followed to the letter.
-    Matching and other pairs have the same total weight, as there are C - 1 times more of the latter. B starts
-    at the seen descriptions and D at the principal directions, so that nothing is random.
+    all classes that meet the margin. Matching and other pairs have the same total weight, as there are C - 1 times more
+    of the latter. B starts at the seen descriptions and D at the principal directions, so that nothing is random.
 
     Parameters
     ----------
@@ -56,7 +59,7 @@ class JLSE(ZeroShotClassifier):
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam_w": [1e-8, 1e-7, 1e-6],
-        "lam_s": [0.001, 0.003, 0.01],
+        "lam_s": [0.01, 0.1, 1.0, 10.0],
     }
     citation: ClassVar[str] = (
         "Z. Zhang and V. Saligrama. Zero-shot learning via joint latent similarity embedding. CVPR 2016."
@@ -70,7 +73,7 @@ class JLSE(ZeroShotClassifier):
         self,
         n_atoms: int = 200,
         lam_w: float = 1e-7,
-        lam_s: float = 0.003,
+        lam_s: float = 1.0,
         precision: float = 1000.0,
         lam_v: float = 0.01,
         n_rounds: int = 2,

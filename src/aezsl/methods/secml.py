@@ -23,14 +23,25 @@ class SECML(ZeroShotClassifier):
     one loss for a discriminating metric, one for attributes that stay what they are. The class with the smallest
     distance is chosen. X is (n, d), S is (C, a), W_X is (d, a), W_A is (a, m).
 
-    As in the original every image comes with its own class and one inconsistent class, which is the hardest one
-    under the current metric or a random one, and all is learnt together by mini-batch gradient descent (Adam).
+    As in the original every image comes with its own class and with an inconsistent one drawn at random. The authors'
+    later paper ("Hard negative mining for metric learning based zero-shot classification", ECCV workshops 2016) chooses
+    the inconsistent classes; ``hard``, the one nearest under the current metric, is the simplest such choice. On CUB's
+    validation classes the two differ by half a point. All is learnt together by mini-batch gradient descent (Adam).
+
+    Checked against the abstracts of both papers (pairs with a consistency indicator, one loss for discrimination and
+    one for attribute prediction, a Mahalanobis-like metric; that inconsistent pairs are random is inferred from the
+    later paper, which compares its choices with that). The authors' code and the papers' full text were not at hand, so
+    the exact form of the losses is from knowledge of the paper.
 
     What differs: losses are means over pairs, so that the weights do not depend on the size of the data. The
     semantics are first shifted by the smallest value that each dimension has on the seen classes and divided by the
     median distance between classes. The distance does not see the shift, but the rectifier, meant for attributes
     that are positive or zero, then suits signed text vectors too; the scale makes the margin of 1 meaningful. b_X
-    starts at the mean attributes and W_A at the identity (its first m columns), not at random.
+    starts at the mean attributes and W_A at the identity (its first m columns), not at random. The rank m is not
+    searched.
+
+    The accuracy varies more with the choice of classes than that of a bilinear mapping: over three folds of CUB's
+    validation classes by 10 points where ESZSL's varies by one, so that one fold tells little about the test classes.
 
     Parameters
     ----------
@@ -41,7 +52,7 @@ class SECML(ZeroShotClassifier):
     n_components : int or None
         m, the rank of the metric; None takes a.
     negatives : str
-        ``hard`` or ``random`` inconsistent classes.
+        ``random`` or ``hard`` inconsistent classes.
     n_epochs : int
         Passes over the training samples.
     learning_rate : float
@@ -53,7 +64,7 @@ class SECML(ZeroShotClassifier):
 
     """
 
-    grid: ClassVar[Mapping[str, list[Any]]] = {"lam": [1.0, 10.0, 100.0], "mu": [1e-3, 1e-2, 1e-1]}
+    grid: ClassVar[Mapping[str, list[Any]]] = {"lam": [0.1, 1.0, 10.0], "mu": [1e-5, 1e-4, 1e-3]}
     citation: ClassVar[str] = (
         "M. Bucher, S. Herbin and F. Jurie. "
         "Improving semantic embedding consistency by metric learning for zero-shot classification. ECCV 2016."
@@ -69,9 +80,9 @@ class SECML(ZeroShotClassifier):
     def __init__(
         self,
         lam: float = 1.0,
-        mu: float = 1e-3,
+        mu: float = 1e-4,
         n_components: int | None = None,
-        negatives: str = "hard",
+        negatives: str = "random",
         n_epochs: int = 5,
         learning_rate: float = 0.01,
         batch_size: int = 128,

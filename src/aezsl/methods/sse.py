@@ -60,11 +60,18 @@ class SSE(ZeroShotClassifier):
     :math:`x - \max(0, x - v_k)` and proportions sum to one, so f changes by a constant for all classes and w
     by its sign.
 
-    What differs from the original: :math:`v_k` stays at the mean of class k, where the original alternates
-    between w and v; on CUB that lowers the training objective and leaves the accuracy on validation classes
-    where it was. The constraints on class means are kept and those on single images, which the
-    original weighs separately, left out: they are n times Cs of d numbers each. The slack is squared for a
-    smooth problem. Memory is Cs x Cs x d numbers, a limit of some hundred seen classes.
+    Checked against the authors' demonstration for Animals with Attributes (as kept in a public repository that builds
+    on it): classes' proportions over unit-length semantics on the simplex, :math:`v_k` from class means, the
+    intersection and its rectifier twin, margins relative to :math:`1 - \cos(s_y, s_k)`, and the score are as there.
+
+    What differs from the original: :math:`v_k` stays at the mean of class k, where the demonstration takes a few
+    alternating gradient steps on it; on CUB that lowers the training objective and leaves the accuracy on validation
+    classes where it was. The constraints on class means are kept and those on single images, which the
+    paper weighs separately and of which the demonstration draws one random class per image, left out: they are n times
+    Cs of d numbers each. The margin is subtracted from, where the demonstration divides by it and asks for 1. The slack
+    is squared for a smooth problem. Features are used as given (there: histograms of sum one), and gamma is searched
+    (there: 10, which on CUB's validation classes is worse than 0.1). Memory is Cs x Cs x d numbers, a limit of some
+    hundred seen classes.
 
     Parameters
     ----------
