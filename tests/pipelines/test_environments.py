@@ -47,7 +47,7 @@ def test_each_says_how_its_data_are_read_and_described(env):
     assert parameters["feature_extraction"]["batch_size"] == 8  # what the overlay does not name stays
     assert [source["kind"] for source in parameters["semantic_embedding"]["sources"]] == kinds
     assert parameters["ingestion"] == {"groups": [], "sources": [], "complete": False}
-    assert parameters["selection"]["rule"] == ("random" if env == "own" else "first")
+    assert parameters["selection"]["rule"] == ("random" if env in ("own", "cub") else "first")
 
 
 def test_no_two_share_a_place_or_an_experiment():

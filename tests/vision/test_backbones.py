@@ -54,6 +54,8 @@ def test_local_weights_give_the_features_that_eager_torch_computes(name, picture
     torch.manual_seed(1)
     # Drawing a VGG's 140 million weights well takes long; any values that are not the constructor's will do.
     options = {"init_weights": False} if name != "resnet101" else {}
+    if name == "googlenet":
+        options["transform_input"] = True  # as torchvision does for published weights
     network = torchvision.models.get_model(name, weights=None, **options).eval()
     for key, value in network.named_parameters():
         if key.endswith("bias"):

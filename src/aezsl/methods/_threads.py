@@ -8,21 +8,29 @@ work on one thread each do not.
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_info, threadpool_limits
+import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be found
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """The BLAS libraries of numpy and scipy. Finding them takes milliseconds, so it is done once."""
+    return ThreadpoolController().select(user_api="blas")
+
+
 def n_threads() -> int:
     """How many threads BLAS may use now: of the machine, the environment (OMP_NUM_THREADS ...) or an outer limit."""
-    return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+    return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """BLAS works on one thread inside this context."""
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[Any] = _blas().limit(limits=1)
     return limits
 
 
