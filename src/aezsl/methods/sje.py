@@ -34,7 +34,7 @@ class SJE(LinearZeroShotClassifier):
 
     """
 
-    grid: ClassVar[Mapping[str, list[Any]]] = {"learning_rate": [1.0, 3.0, 10.0, 30.0], "n_epochs": [10, 30]}
+    grid: ClassVar[Mapping[str, list[Any]]] = {"learning_rate": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0], "n_epochs": [10, 30]}
     citation: ClassVar[str] = (
         "Z. Akata, S. Reed, D. Walter, H. Lee and B. Schiele. "
         "Evaluation of output embeddings for fine-grained image classification. CVPR 2015."

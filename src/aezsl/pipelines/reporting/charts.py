@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 WIDTH, HEIGHT = 400, 280  # text keeps its size on a phone, which is 400 px wide
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 52, 20, 12, 44
 MOST_POINTS = 400
 
 
