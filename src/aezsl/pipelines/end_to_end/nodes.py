@@ -12,7 +12,7 @@ from aezsl.datasets.vector_store import VectorCacheDataset
 from aezsl.mapped_arrays import MappedArrays
 from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.pipelines.feature_extraction.nodes import extract_with
-from aezsl.pipelines.training.nodes import assemble_problem
+from aezsl.pipelines.training.nodes import assemble_problem, classes_without_vector
 from aezsl.problem import Problem, build_problem
 from aezsl.provenance import Cost
 from aezsl.recipe import Recipe
@@ -41,9 +41,9 @@ def train_from_images(
     # A problem whose "features" are the row numbers of the images: names become indices in one place only.
     rows = np.arange(len(images), dtype=np.float64)[:, None]
     numbers = Vectors(images["image_id"].to_numpy(), rows)  # type: ignore[arg-type]  # exact, as float32 is not
-    without = set(semantics.config.get("without_vector", []))
+    without = classes_without_vector(semantics)
     classes, split = (table[~table["class_name"].isin(without)] for table in (classes, split))
-    problem = build_problem(numbers, semantics, classes, split, {"features": [], **_only(normalise, "semantics")})
+    problem = build_problem(numbers, semantics, classes, split, {**normalise, "features": []})
     paths = images["path"].iloc[problem.X_train[:, 0].astype(np.int64)].tolist()
     model: Any = make_method("daezsl", **method["init"])
     encoder = GoogLeNetFeatures(settings["weights"], model.random_state)
@@ -75,11 +75,7 @@ def assemble_adapted(
 ) -> tuple[Problem, dict[str, Any], Recipe]:
     """The problem in these features, of unit length as in training. The checkpoints have done their duty."""
     extraction = {"backbone": BACKBONE, "weights": str(weights), "layer": None}
-    steps = {"features": ["l2"], **_only(normalise, "semantics")}
+    steps = {**normalise, "features": ["l2"]}
     tables = (features, semantics, classes, split, unreadable, attribute_names)
     checkpoint.clear()
     return assemble_problem(*tables, steps, extraction, embedding, store, setting="zsl")
-
-
-def _only(normalise: dict[str, list[str]], part: str) -> dict[str, list[str]]:
-    return {part: normalise[part]}

@@ -41,7 +41,7 @@ def assemble_problem(
     setting: str,
 ) -> tuple[Problem, dict[str, Any], Recipe]:
     """The validated problem, what a result on it depends on, and how to bring new data to the same form."""
-    without = set(semantics.config.get("without_vector", []))
+    without = classes_without_vector(semantics)
     classes, split = (table[~table["class_name"].isin(without)] for table in (classes, split))
     problem = build_problem(features, semantics, classes, split, normalise, setting, list(unreadable), store)
     origin = {"features_fingerprint": features.fingerprint, "semantics_fingerprint": semantics.fingerprint}
@@ -68,6 +68,11 @@ def assemble_problem(
         example=features.take(np.arange(2)),
     )
     return problem, summary, recipe
+
+
+def classes_without_vector(semantics: AnyVectors) -> set[str]:
+    """Classes that the semantic embedding was told to drop, having nothing to describe them."""
+    return set(semantics.config.get("without_vector", []))
 
 
 def select_parameters(
