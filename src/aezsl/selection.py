@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import ZeroShotClassifier
+from aezsl.methods._linalg import shared_decompositions
 
 Labels = NDArray[np.integer[Any]]
 Array = NDArray[np.floating[Any]]
@@ -92,7 +93,8 @@ def cross_validate(
     """
     points = grid_points(grid)
     scores = np.empty((len(points), len(folds)))
-    with tqdm(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False) as bar:
+    progress = tqdm(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
+    with shared_decompositions(), progress as bar:
         for f, held_out in enumerate(folds):
             training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
             for p, model in enumerate(method.fit_path(*training, points)):

@@ -3,7 +3,8 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from aezsl.methods import make_method
-from aezsl.methods.jlse import match_bound, match_weights, mixtures, project_to_simplex
+from aezsl.methods._simplex import simplex_mixtures
+from aezsl.methods.jlse import match_bound, match_weights
 from tests.methods.contract import MethodContract
 from tests.oracles.jlse import jlse_pair_objective
 from tests.synthetic import make_synthetic
@@ -20,32 +21,6 @@ def fitted():
     return data, make_method("jlse", n_atoms=8, lam_w=1e-3, precision=2.0).fit(*data[:3])
 
 
-def test_simplex_projection_is_the_nearest_point():
-    rng = np.random.default_rng(0)
-    V = rng.normal(size=(20, 6))
-    nearest = project_to_simplex(V)
-    np.testing.assert_allclose(nearest.sum(axis=1), 1)
-    assert nearest.min() >= 0
-    others = rng.dirichlet(np.ones(6), size=500)
-    for v, z in zip(V, nearest, strict=True):
-        assert np.linalg.norm(v - z) <= np.linalg.norm(v - others, axis=1).min()
-    np.testing.assert_allclose(project_to_simplex(others), others, atol=1e-12)
-
-
-def test_mixtures_solve_their_quadratic_programme():
-    data = make_synthetic(n_seen=7)
-    Z = mixtures(data.S_new, data.S, 0.05)
-    for s, z in zip(data.S_new, Z, strict=True):
-        gradient = (z @ data.S - s) @ data.S.T + 0.05 * z
-        # Optimal on the simplex: the gradient is the same on the support, and not smaller outside.
-        assert gradient.min() > gradient[z > 1e-6].max() - 1e-5
-
-
-def test_a_description_in_the_dictionary_is_its_own_mixture():
-    S = np.eye(5) + 0.1
-    np.testing.assert_allclose(mixtures(S, S, 1e-9), np.eye(5), atol=1e-4)
-
-
 def test_match_bound_is_the_maximum_over_the_code():
     rng = np.random.default_rng(0)
     t, room = rng.normal(size=(6, 4)) * 3, rng.uniform(0.01, 20, 4)
@@ -59,7 +34,7 @@ def test_score_is_the_written_bound_up_to_what_is_common_to_all_classes(fitted):
     """max over v of log p_D(v | x) + log p_W(match | z, v), by a general optimiser over the whole code v."""
     data, model = fitted
     scores = model.decision_function(data.X_new[:3], data.S_new)
-    Z = mixtures(data.S_new, model.B_, model.lam_s)
+    Z = simplex_mixtures(data.S_new, model.B_, model.lam_s)
     for i in range(3):
         written = [
             -minimize(
@@ -74,7 +49,7 @@ def test_codes_with_the_answer_lower_the_joint_objective(fitted):
     data, model = fitted
     signs = np.where(np.arange(10) == data.y[:, None], 1.0, -1.0)
     weights = np.where(signs > 0, 0.5, 0.5 / 9)
-    Z = mixtures(data.S, model.B_, model.lam_s)
+    Z = simplex_mixtures(data.S, model.B_, model.lam_s)
 
     def joint(V):
         restored = ((data.X - V @ model.D_) ** 2).sum() + model.lam_v * (V**2).sum()

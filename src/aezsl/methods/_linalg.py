@@ -1,5 +1,11 @@
 """Linear algebra shared by the closed-form methods."""
 
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -7,6 +13,27 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
 Array = NDArray[np.floating[Any]]
+
+#: Shared decompositions are kept up to this many bytes, the oldest go first.
+SHARED_BYTES = 2**29
+
+_sharing: ContextVar[bool] = ContextVar("sharing", default=False)
+_shared: dict[str, Future[tuple[Array, Array]]] = {}
+_shared_lock = Lock()
+
+
+@contextmanager
+def shared_decompositions() -> Iterator[None]:
+    """Inside this context ``row_space_eigh`` makes the decomposition of equal samples once, whoever asks for it.
+
+    Methods are compared on the same folds, on several threads even, and most of them begin with this decomposition.
+    Outside it a method pays for its own, so that what is measured of a fit does not depend on who came before.
+    """
+    token = _sharing.set(True)
+    try:
+        yield
+    finally:
+        _sharing.reset(token)
 
 
 def row_space_eigh(X: Array) -> tuple[Array, Array]:
@@ -18,7 +45,35 @@ def row_space_eigh(X: Array) -> tuple[Array, Array]:
 
     Returns U (d, r) with orthonormal columns and l (r,) in decreasing order.
     """
-    X = np.asarray(X, dtype=np.float64)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    if not _sharing.get():
+        return _row_space_eigh(X)
+    digest = hashlib.blake2b(repr(X.shape).encode())
+    digest.update(X.data)
+    key = digest.hexdigest()
+    with _shared_lock:
+        is_first = key not in _shared
+        future = _shared.setdefault(key, Future())
+    if is_first:
+        try:
+            future.set_result(_row_space_eigh(X))
+        except BaseException as error:
+            future.set_exception(error)  # to those who wait for it; the next one tries again
+            del _shared[key]
+        _keep_within(SHARED_BYTES)
+    return future.result()
+
+
+def _keep_within(limit: int) -> None:
+    """Drop the oldest shared decompositions until the rest take no more than this; the newest always stays."""
+    with _shared_lock:
+        sizes = {key: sum(part.nbytes for part in kept.result()) for key, kept in _shared.items() if kept.done()}
+        for key in list(sizes)[:-1]:
+            if sum(sizes.values()) > limit:
+                del _shared[key], sizes[key]
+
+
+def _row_space_eigh(X: Array) -> tuple[Array, Array]:
     n, d = X.shape
     if n < d:
         # X' = QR keeps U orthonormal to rounding, which X'(XX')^-1/2 would not for small eigenvalues.
@@ -29,7 +84,10 @@ def row_space_eigh(X: Array) -> tuple[Array, Array]:
         values, vectors = eigh(X.T @ X, check_finite=False)
     values, vectors = values[::-1], vectors[:, ::-1]
     keep = values > values[0] * max(n, d) * np.finfo(np.float64).eps
-    return np.ascontiguousarray(vectors[:, keep]), values[keep].copy()
+    U, l = np.ascontiguousarray(vectors[:, keep]), values[keep].copy()
+    for shared in (U, l):
+        shared.flags.writeable = False  # others may hold the same arrays
+    return U, l
 
 
 def class_sums(X: Array, y: NDArray[np.integer[Any]], n_classes: int) -> Array:

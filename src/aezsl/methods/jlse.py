@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from aezsl.methods._base import Array, Labels, ZeroShotClassifier
 from aezsl.methods._linalg import row_space_eigh
+from aezsl.methods._simplex import simplex_mixtures
 
 
 class JLSE(ZeroShotClassifier):
@@ -100,19 +101,24 @@ class JLSE(ZeroShotClassifier):
         weights = np.where(signs > 0, 0.5, 0.5 / (len(S) - 1))
         self.D_ = directions[: self.n_atoms]
         self.B_ = S
-        Z = mixtures(S, self.B_, self.lam_s)
+        Z = self._class_codes(S)
         V = self._image_codes(X)
         self.W_ = np.zeros((len(self.B_), len(self.D_)))
         for _ in range(self.n_rounds):
             self.W_ = match_weights(self.W_, Z, V, signs, weights, self.lam_w)
             V = self._matched_image_codes(X, Z, V, signs, weights)
             self.D_ = _into_unit_ball(_ridge(V, X))
-            pull = (weights * signs * expit(-signs * (V @ self.W_.T @ Z.T))).T @ (V @ self.W_.T) / len(X)
-            Z = mixtures(S, self.B_, self.lam_s, start=Z, pull=pull * len(S) / self.precision)
+            residual = weights * signs * expit(-signs * (V @ (Z @ self.W_).T)) / len(X)
+            pull = (residual.T @ V) @ self.W_.T
+            Z = self._class_codes(S, start=Z, pull=pull * len(S) / self.precision)
             self.B_ = _ridge(Z, S)
         # Codes of new images come without labels, so the last W is fitted to codes made that way.
-        Z, V = mixtures(S, self.B_, self.lam_s), self._image_codes(X)
+        Z, V = self._class_codes(S), self._image_codes(X)
         self.W_ = match_weights(self.W_, Z, V, signs, weights, self.lam_w)
+
+    def _class_codes(self, S: Array, **extra: Any) -> Array:
+        # Dictionaries of nearly even mixtures are badly conditioned; their last digits are not worth the steps.
+        return simplex_mixtures(S, self.B_, self.lam_s, max_iter=300, **extra)
 
     def _curvature(self) -> Array:
         """Second derivative (h, h) of -log p_D by the code of an image, over the precision."""
@@ -138,38 +144,9 @@ class JLSE(ZeroShotClassifier):
         return V
 
     def _decide(self, X: Array, S_target: Array) -> Array:
-        G = mixtures(S_target.astype(np.float64), self.B_, self.lam_s) @ self.W_
+        G = self._class_codes(S_target.astype(np.float64)) @ self.W_
         room = np.einsum("ch,hc->c", G, solve(self._curvature(), G.T, assume_a="pos"))
         return match_bound(self._image_codes(X) @ G.T, room / self.precision)
-
-
-def mixtures(
-    S: Array, B: Array, lam: float, start: Array | None = None, pull: Array | None = None, n_steps: int = 300
-) -> Array:
-    """Rows z of the simplex that minimise ``|s - B'z|^2 / 2 + lam |z|^2 / 2 - pull'z``, by accelerated projection."""
-    gram = B @ B.T + lam * np.eye(len(B))
-    linear = S @ B.T + (0.0 if pull is None else pull)
-    rate = 1 / np.linalg.norm(gram, 2)
-    Z = np.full((len(S), len(B)), 1 / len(B)) if start is None else start
-    ahead, momentum = Z, 1.0
-    for _ in range(n_steps):
-        new = project_to_simplex(ahead - rate * (ahead @ gram - linear))
-        faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        ahead = new + (momentum - 1) / faster * (new - Z)
-        converged = np.abs(new - Z).max() < 1e-10
-        Z, momentum = new, faster
-        if converged:
-            break
-    return Z
-
-
-def project_to_simplex(V: Array) -> Array:
-    """Nearest points of the simplex to the rows of V (Duchi et al., ICML 2008)."""
-    ordered = -np.sort(-V, axis=1)
-    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, V.shape[1] + 1)
-    last = (ordered > excess).sum(axis=1) - 1
-    nearest: Array = np.maximum(V - excess[np.arange(len(V)), last, None], 0)
-    return nearest
 
 
 def match_weights(W: Array, Z: Array, V: Array, signs: Array, weights: Array, lam: float) -> Array:
@@ -178,10 +155,10 @@ def match_weights(W: Array, Z: Array, V: Array, signs: Array, weights: Array, la
 
     def objective(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(Z.shape[1], V.shape[1])
-        agreement = signs * (V @ W.T @ Z.T)
+        agreement = signs * (V @ (Z @ W).T)
         value = (weights * np.logaddexp(0, -agreement)).sum() / n + lam / 2 * (flat**2).sum()
         residual = -weights * signs * expit(-agreement) / n
-        return float(value), ((residual @ Z).T @ V + lam * W).ravel()
+        return float(value), (Z.T @ (residual.T @ V) + lam * W).ravel()
 
     solution, _, _ = fmin_l_bfgs_b(objective, W.ravel(), maxiter=60, factr=1e8)
     return np.asarray(solution).reshape(W.shape)

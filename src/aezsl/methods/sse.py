@@ -1,42 +1,17 @@
 """SSE: images and classes both as mixtures of seen classes, compared there."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
+from numpy.typing import NDArray
+from scipy.linalg import solve
 
 from aezsl.methods._base import Array, Labels, ZeroShotClassifier
 from aezsl.methods._linalg import class_sums
-
-
-def project_to_simplex(A: Array) -> Array:
-    """The nearest point of the probability simplex to every row of A."""
-    u = -np.sort(-A, axis=1)
-    excess = (np.cumsum(u, axis=1) - 1) / np.arange(1, A.shape[1] + 1)
-    last = (u > excess).sum(axis=1, keepdims=True) - 1
-    return np.maximum(A - np.take_along_axis(excess, last, axis=1), 0)
-
-
-def mixture_proportions(S: Array, S_seen: Array, gamma: float, tol: float = 1e-9, max_iter: int = 5000) -> Array:
-    r"""Every class as a convex combination of seen ones, by accelerated projected gradients on all rows at once.
-
-    .. math:: \psi(s) = \arg\min_{\alpha \in \Delta} \tfrac{\gamma}{2} \|\alpha\|^2 + \tfrac12 \|s - S_s'\alpha\|^2
-    """
-    G = S_seen @ S_seen.T + gamma * np.eye(len(S_seen))
-    b = S @ S_seen.T
-    step = 1 / np.linalg.eigvalsh(G)[-1]
-    alpha = ahead = np.full(b.shape, 1 / len(S_seen))
-    t = 1.0
-    for _ in range(max_iter):
-        new = project_to_simplex(ahead - step * (ahead @ G - b))
-        t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
-        ahead = new + (t - 1) / t_new * (new - alpha)
-        moved = np.abs(new - alpha).max()
-        alpha, t = new, t_new
-        if moved < tol:
-            break
-    return alpha
+from aezsl.methods._simplex import simplex_mixtures
+from aezsl.methods._threads import run_side_by_side
 
 
 class SSE(ZeroShotClassifier):
@@ -82,7 +57,7 @@ class SSE(ZeroShotClassifier):
 
     """
 
-    grid: ClassVar[Mapping[str, list[float]]] = {"gamma": [0.01, 0.1, 1.0], "lam": [1.0, 100.0]}
+    grid: ClassVar[Mapping[str, list[float]]] = {"gamma": [0.01, 0.1, 1.0, 10.0], "lam": [1.0, 100.0]}
     citation: ClassVar[str] = (
         "Z. Zhang and V. Saligrama. Zero-shot learning via semantic similarity embedding. ICCV 2015."
     )
@@ -97,38 +72,94 @@ class SSE(ZeroShotClassifier):
         self.lam = lam
 
     def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Array, Array, Array]:
-        counts = np.bincount(y)[:, None]
-        V = class_sums(X, y, len(S)) / counts
-        order = np.argsort(y, kind="stable")
-        X, starts = X[order].astype(np.float32), np.searchsorted(y[order], np.arange(len(S)))
-        M = np.empty((len(S), len(S), X.shape[1]), dtype=np.float32)  # mean of min(x, v_k) over class y
-        cut = np.empty_like(X)
-        for k, v in enumerate(V.astype(np.float32)):
-            M[:, k] = np.add.reduceat(np.minimum(X, v, out=cut), starts, axis=0) / counts
+        V = class_sums(X, y, len(S)) / np.bincount(y)[:, None]
+        X, v = X.astype(np.float32), V.astype(np.float32)
+        M = np.zeros((len(S), len(S), X.shape[1]), dtype=np.float32)  # mean of min(x, v_k) over the images of class y
+
+        def average(c: int) -> None:
+            images = X[y == c]
+            cut = np.empty_like(v)
+            for x in images:  # image by image, as all of v fits into the processor's cache
+                M[c] += np.minimum(v, x, out=cut)
+            M[c] /= len(images)
+
+        run_side_by_side(average, range(len(S)))
         return S, V, M
 
     def _fit(self, S: Array, V: Array, M: Array) -> None:
         if not (self.gamma > 0 and self.lam > 0):
             raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
         self.S_, self.V_, self.gamma_ = S, V, float(self.gamma)
-        psi = mixture_proportions(S, S, self.gamma_).astype(np.float32)
         unit = S / np.linalg.norm(S, axis=1, keepdims=True)
-        wanted = np.maximum(1 - unit @ unit.T, 0).ravel()
-        # Row (y, k): the mean over class y of the features of y minus those of k.
-        D = np.matmul(psi, M)
-        D = (D[np.arange(len(S)), np.arange(len(S))][:, None] - D).reshape(-1, M.shape[2])
-
-        def objective(w: Array) -> tuple[float, Array]:
-            slack = np.maximum(0, wanted - D @ w.astype(np.float32))
-            gradient = w - 2 * self.lam * (slack.astype(np.float32) @ D)
-            return float(0.5 * w @ w + self.lam * slack @ slack), gradient.astype(np.float64)
-
-        self.w_ = minimize(objective, np.zeros(M.shape[2]), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+        wanted = np.maximum(1 - unit @ unit.T, 0)
+        self.w_ = margin_weights(M, simplex_mixtures(S, S, self.gamma_), wanted, self.lam)
 
     def _decide(self, X: Array, S_target: Array) -> Array:
-        psi = mixture_proportions(S_target, self.S_, self.gamma_)
+        psi = simplex_mixtures(S_target, self.S_, self.gamma_)
         used = np.flatnonzero(psi.any(axis=0))
         pi = np.empty((len(X), len(used)))
         for j, k in enumerate(used):
             pi[:, j] = np.minimum(X, self.V_[k]) @ self.w_
         return pi @ psi[:, used].T
+
+
+def margin_weights(
+    M: Array, psi: Array, wanted: Array, lam: float, max_rows: int = 16384, tol: float = 1e-8, max_iter: int = 100
+) -> Array:
+    r"""The w (d,) of :math:`\min_w \tfrac12\|w\|^2 + \lambda \sum_{yk} \max(0, \Delta_{yk} - d_{yk}'w)^2`.
+
+    The rows :math:`d_{yk} = \sum_j (\psi_{yj} - \psi_{kj}) M_{yj}` are never formed all at once: a product with
+    all of them is one with M (C, C, d) and one with psi. Newton's method: the Hessian is
+    :math:`I + 2\lambda \sum d d'` over the pairs that miss their margin, where these are many over an even
+    sample of ``max_rows`` of them, and exact from there on. The way to go along a step is found exactly too, from
+    the margins of the step. It ends where a step promises to lower the objective by less than ``tol`` of it.
+    """
+    n_classes, _, d = M.shape
+    flat, psi = M.reshape(n_classes**2, d), psi.astype(np.float32)
+
+    def margins(v: Array) -> Array:
+        F = (flat @ v.astype(np.float32)).reshape(n_classes, n_classes) @ psi.T
+        return (np.diag(F)[:, None] - F).astype(np.float64)
+
+    w, met = np.zeros(d), np.zeros(wanted.shape)
+    for _ in range(max_iter):
+        slack = np.maximum(0, wanted - met)
+        short = slack.astype(np.float32)
+        pull = (short.sum(axis=1, keepdims=True) * psi - short @ psi).ravel() @ flat
+        gradient = w - 2 * lam * pull.astype(np.float64)
+        pairs = np.argwhere(slack > 0)
+        D = _pair_rows(M, psi, pairs[:: -(-len(pairs) // max_rows) or 1])
+        hessian = (2 * lam * len(pairs) / max(len(D), 1)) * (D.T @ D).astype(np.float64) + np.eye(d)
+        step = solve(hessian, -gradient, assume_a="pos")
+        if -gradient @ step <= tol * (0.5 * w @ w + lam * (slack**2).sum()):
+            break
+        gained = margins(step)
+        length = _step_length(w, step, met, gained, wanted, lam)
+        w, met = w + length * step, met + length * gained
+    return w
+
+
+def _pair_rows(M: Array, psi: Array, pairs: NDArray[np.integer[Any]]) -> Array:
+    """The rows d (len(pairs), d) of pairs (y, k), which come sorted by y."""
+    D = np.empty((len(pairs), M.shape[2]), dtype=np.float32)
+    starts = np.searchsorted(pairs[:, 0], np.arange(len(M) + 1))
+    for y, (start, end) in enumerate(pairwise(starts)):
+        D[start:end] = (psi[y] - psi[pairs[start:end, 1]]) @ M[y]
+    return D
+
+
+def _step_length(
+    w: Array, step: Array, met: Array, gained: Array, wanted: Array, lam: float, max_iter: int = 50
+) -> float:
+    """Where along the step the objective is smallest: a root of its derivative, which is piecewise linear and rises."""
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(max_iter):
+        slack = np.maximum(0, wanted - met - length * gained)
+        slope = step @ (w + length * step) - 2 * lam * np.vdot(slack, gained)
+        curvature = step @ step + 2 * lam * np.square(gained, where=slack > 0, out=np.zeros_like(gained)).sum()
+        low, high = (length, high) if slope < 0 else (low, length)
+        newton = length - slope / curvature
+        if abs(newton - length) <= 1e-9 * length:
+            break
+        length = newton if low < newton < high else (low + high) / 2  # only outside the bracket can it go astray
+    return float(length)
