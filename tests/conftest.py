@@ -57,13 +57,26 @@ class Project:
 
 
 @pytest.fixture(scope="session")
-def make_project(tmp_path_factory):
-    def make() -> Project:
+def empty_runs(tmp_path_factory):
+    """An MLflow database without a run: making its tables takes seconds, and every project would make them again."""
+    import mlflow
+
+    path = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    mlflow.MlflowClient(f"sqlite:///{path}").search_experiments()
+    return path
+
+
+@pytest.fixture(scope="session")
+def make_project(tmp_path_factory, empty_runs):
+    def make(from_nothing: bool = False) -> Project:
+        """A copy of the project; ``from_nothing`` as a clone has it, without a database."""
         folder = tmp_path_factory.mktemp("project")
         shutil.copytree(ROOT / "conf", folder / "conf", ignore=shutil.ignore_patterns("local"))
         (folder / "conf" / "local").mkdir()
         for name in ("pyproject.toml", ".telemetry"):
             shutil.copy(ROOT / name, folder)
+        if not from_nothing:
+            shutil.copy(empty_runs, folder / "mlflow.db")
         (folder / "src").mkdir()  # the package itself is imported from where it is installed
         return Project(folder)
 

@@ -104,6 +104,13 @@ def test_unlabelled_test_images_make_a_problem_without_test_labels(tables):
     assert build_problem(**tables, normalise=NORMALISE).y_test is None
 
 
+def test_images_without_a_label_may_be_among_those_with_one(tables):
+    split = tables["split"]
+    split.loc[split["image_id"] == "cat/1", "class_name"] = None
+    problem = build_problem(**tables, normalise=NORMALISE)
+    assert problem.y_test.tolist() == [0, -1, 0, 0, 1, 1, 1, 1]
+
+
 def test_images_skipped_on_purpose_are_left_out(tables):
     problem = build_problem(**tables, normalise=NORMALISE, unreadable=["cat/1", "ant/0"])
     assert "cat/1" not in problem.test_ids
@@ -161,19 +168,39 @@ def _repeated_class(t):
     t["classes"] = pd.concat([t["classes"], t["classes"].iloc[:1]], ignore_index=True)
 
 
+def _flat_features(t):
+    t["features"] = Vectors(t["features"].ids, t["features"].matrix[:, 0])
+
+
+def _no_numbers(t):
+    t["features"] = Vectors(t["features"].ids, t["features"].matrix[:, :0])
+
+
+def _deep_semantics(t):
+    t["semantics"] = Vectors(t["semantics"].ids, t["semantics"].matrix[:, :, None])
+
+
+def test_vectors_and_ids_of_different_number_are_refused(tables):
+    with pytest.raises(ValueError, match="one vector per id, got 19 vectors for 20 ids: one of the two is cut off"):
+        Vectors(tables["features"].ids, tables["features"].matrix[:-1])
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (_without_vector, "1 of 5 classes have no vector in semantics, for example 'bee'"),
-        (_overlap, "both seen and unseen, for example 'ant'"),
-        (_repeated_class, "class 'ant' is listed more than once"),
+        (_without_vector, "1 of 5 classes have no vector in semantics, for example 'bee': describe it"),
+        (_overlap, "both seen and unseen, for example 'ant': give each one role"),
+        (_repeated_class, "class 'ant' is listed more than once: keep one row per class"),
+        (_flat_features, r"features must be one vector .* got an array of shape \(12,\) for 12 images: compute"),
+        (_no_numbers, r"features must be one vector of at least one number .* shape \(12, 0\)"),
+        (_deep_semantics, r"semantics must be one vector .* got an array of shape \(5, 3, 1\)"),
         (_nan_feature, "NaN or infinite features, for example 'dog/2'"),
         (_infinite_semantics, "NaN or infinite semantics, for example 'eel'"),
         (_zero_semantics, "all-zero semantic vector, for example 'cat'"),
-        (_duplicate_id, "image ids occur more than once, for example 'ant/0'"),
+        (_duplicate_id, "image ids occur more than once, for example 'ant/0': an image has one row"),
         (_one_seen_class, "at least two seen classes and one unseen class, got 1 and 1"),
         (_missing_feature, "1 of 8 images have no vector in features, for example 'eel/3'"),
-        (_stranger, "belong to no seen class, for example one of 'yak'"),
+        (_stranger, r"none of the 3 seen classes \('ant' .. 'dog'\), for example one of 'yak': add the class"),
         (_empty_seen_class, "no training image, for example 'bee'"),
         (_no_training, "no training images: add images of the seen classes"),
     ],

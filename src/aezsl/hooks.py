@@ -98,10 +98,11 @@ class RunRecorder:
 
 def _subject(run_params: dict[str, Any]) -> str:
     """The method a run is about, whose results are logged under their plain names."""
+    from aezsl.methods import METHODS
     from aezsl.pipeline_registry import DEFAULT_METHOD
 
     names = run_params.get("pipeline_names") or [run_params.get("pipeline_name") or "__default__"]
-    name = names[0]
+    name = next((name for name in names if name.removeprefix("gzsl_") in METHODS), names[0])
     if name == "__default__" or name.startswith("sensitivity_"):
         return DEFAULT_METHOD
     return str(name)

@@ -31,8 +31,8 @@ class Problem:
     """Seen data to learn from, test data to label. Labels are 0-based row numbers.
 
     In the setting ``zsl`` the targets are the unseen classes, in ``gzsl`` the seen classes followed by the
-    unseen ones; ``y_test`` numbers the targets, and is None where the test labels are not known. In the setting
-    ``zsl`` there may be no test image at all: a model can be trained for images that are yet to come.
+    unseen ones; ``y_test`` numbers the targets, is -1 for an image whose label is not known, and None where none is.
+    In the setting ``zsl`` there may be no test image at all: a model can be trained for images that are yet to come.
     """
 
     setting: str
@@ -41,7 +41,7 @@ class Problem:
     S_seen: Array  # (Cs, a)
     seen_names: list[str]
     X_test: Array  # (m, d)
-    y_test: Labels | None  # (m,) rows of S_target
+    y_test: Labels | None  # (m,) rows of S_target, or -1
     S_unseen: Array  # (Ct, a)
     unseen_names: list[str]
     test_ids: list[str]
@@ -112,8 +112,10 @@ def build_problem(
     train, test = split[split[setting] == "train"], split[split[setting] == "test"]
     targets = unseen if setting == "zsl" else seen + unseen
     y_train = _labels(train, seen, "training", "seen")
-    unlabelled = test.empty or test["class_name"].isna().any()
-    y_test = None if unlabelled else _labels(test, targets, "test", "target")
+    labelled = test["class_name"].notna().to_numpy()
+    y_test = np.full(len(test), -1) if labelled.any() else None
+    if y_test is not None:
+        y_test[labelled] = _labels(test[labelled], targets, "test", "target")
     _check_split(split, train, seen)
     if test.empty and setting == "gzsl":
         raise ProblemError("the generalized setting is evaluated on test images, but the split has none: add some")
@@ -172,8 +174,10 @@ def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
         overlap = sorted(set(classes.loc[classes["role"] == "seen", "class_name"]) & set(repeated))
         overlap = [name for name in overlap if "unseen" in set(classes.loc[classes["class_name"] == name, "role"])]
         if overlap:
-            raise ProblemError(f"{len(overlap)} classes are both seen and unseen, for example {overlap[0]!r}")
-        raise ProblemError(f"class {repeated.iloc[0]!r} is listed more than once")
+            raise ProblemError(
+                f"{len(overlap)} classes are both seen and unseen, for example {overlap[0]!r}: give each one role"
+            )
+        raise ProblemError(f"class {repeated.iloc[0]!r} is listed more than once: keep one row per class")
     seen, unseen = (classes.loc[classes["role"] == role, "class_name"].tolist() for role in ("seen", "unseen"))
     if len(seen) < 2 or len(unseen) < 1:
         raise ProblemError(
@@ -186,7 +190,10 @@ def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
 def _check_split(split: pd.DataFrame, train: pd.DataFrame, seen: list[str]) -> None:
     repeated = split["image_id"][split["image_id"].duplicated()]
     if len(repeated):
-        raise ProblemError(f"{len(repeated)} image ids occur more than once, for example {repeated.iloc[0]!r}")
+        raise ProblemError(
+            f"{len(repeated)} image ids occur more than once, for example {repeated.iloc[0]!r}: "
+            "an image has one row in the split; rename or drop the others"
+        )
     if train.empty:
         raise ProblemError("the split has no training images: add images of the seen classes")
     without = sorted(set(seen) - set(train["class_name"]))
@@ -202,7 +209,9 @@ def _labels(rows: pd.DataFrame, names: list[str], part: str, kind: str) -> Label
     if (labels < 0).any():
         stranger = rows["class_name"].iloc[int((labels < 0).argmax())]
         raise ProblemError(
-            f"{int((labels < 0).sum())} {part} images belong to no {kind} class, for example one of {stranger!r}"
+            f"{int((labels < 0).sum())} {part} images belong to none of the {len(names)} {kind} classes "
+            f"({names[0]!r} .. {names[-1]!r}), for example one of {stranger!r}: "
+            "add the class to the classes table with that role, or leave its images out of the split"
         )
     return labels.astype(np.int64)
 
@@ -223,6 +232,11 @@ def _rows(vectors: AnyVectors, wanted: list[str], kind: str, what: str, remedy: 
 
 
 def _finite(vectors: Array, wanted: list[str], kind: str, what: str) -> Array:
+    if vectors.ndim != 2 or (len(vectors) and not vectors.shape[1]):
+        raise ProblemError(
+            f"{what} must be one vector of at least one number for each of the {kind}, got an array of shape "
+            f"{vectors.shape} for {len(wanted)} {kind}: compute them anew"
+        )
     matrix = vectors.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(bad):

@@ -36,6 +36,13 @@ class Vectors:
     fingerprint: str = ""
     config: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if len(self.ids) != len(self.matrix):
+            raise ValueError(
+                f"there must be one vector per id, got {len(self.matrix)} vectors for {len(self.ids)} ids: "
+                "one of the two is cut off or of another data set"
+            )
+
     def rows(self, wanted: Sequence[str]) -> NDArray[np.int64]:
         """Row numbers of the wanted ids; -1 where there is none."""
         return _find(self.ids, wanted)

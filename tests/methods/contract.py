@@ -99,6 +99,22 @@ class MethodContract:
             restored.decision_function(data.X_new, data.S_new), scores, rtol=1e-9, atol=1e-12 * np.abs(scores).max()
         )
 
+    def test_fitted_or_restored_anew_it_forgets_what_it_was(self, fitted, data):
+        other = make_synthetic(n_seen=len(data.S), seed=1)
+        expected = fitted.decision_function(data.X_new, data.S_new)
+        again, restored = (self.make().fit(*other[:3]) for _ in range(2))
+        for model in (again, restored):
+            model.get_state()
+            model.decision_function(data.X_new, data.S_new)  # whatever it keeps of targets, it keeps of these
+        again.fit(*data[:3])
+        restored.set_state(fitted.get_state())
+        for model in (again, restored):
+            scores = model.decision_function(data.X_new, data.S_new)
+            np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+            assert model.get_state().keys() == fitted.get_state().keys()
+            for name, value in fitted.get_state().items():
+                np.testing.assert_allclose(model.get_state()[name], value, rtol=1e-9, atol=1e-9, err_msg=name)
+
     def test_path_gives_what_separate_fits_give(self, data):
         model = self.make()
         points = grid_points({name: list(values)[:2] for name, values in model.grid.items()})[:4]

@@ -34,6 +34,8 @@ def test_method_is_documented_and_cited(name):
     cls = method_class(name)
     assert ".. math::" in (cls.__doc__ or ""), f"{cls.__name__} must open with the objective it minimises"
     assert cls.citation, f"{cls.__name__} must say where it was published"
+    if "category-specific" not in cls.citation:  # another paper's method
+        assert "differs" in cls.__doc__, f"{cls.__name__} must say what differs from the original, and why"
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -6,7 +6,8 @@ import os
 import pandas as pd
 import pytest
 from kedro.pipeline import Pipeline
-from threadpoolctl import threadpool_info
+from kedro.runner import ThreadRunner
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from aezsl.hooks import OneThreadPerTask
 from aezsl.methods import METHODS
@@ -14,6 +15,7 @@ from aezsl.pipeline_registry import create_method_pipeline, register_pipelines
 from aezsl.pipelines import comparison
 from aezsl.pipelines.comparison.nodes import comparison_table, to_markdown
 from aezsl.pipelines.comparison.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1
+from aezsl.pipelines.training import nodes
 from tests.pipelines.test_methods import make_problem, run
 
 
@@ -83,11 +85,28 @@ def blas_threads():
 @pytest.mark.parametrize("runner", ["ThreadRunner", "ParallelRunner", "SequentialRunner"])
 def test_nodes_side_by_side_keep_to_one_thread_each(runner, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    before, hook = blas_threads(), OneThreadPerTask()
-    hook.before_pipeline_run({"runner": f"<kedro.runner.{runner} object>"})
+    hook = OneThreadPerTask()
     alone = runner == "SequentialRunner"
-    assert blas_threads() == (before if alone else {1})
-    assert os.environ.get("OMP_NUM_THREADS") == (None if alone else "1")
-    hook.after_pipeline_run()
-    assert blas_threads() == before
+    with threadpool_limits(2, user_api="blas"):  # whatever the tests themselves were given
+        hook.before_pipeline_run({"runner": f"<kedro.runner.{runner} object>"})
+        assert blas_threads() == ({2} if alone else {1})
+        assert os.environ.get("OMP_NUM_THREADS") == (None if alone else "1")
+        hook.after_pipeline_run()
+        assert blas_threads() == {2}
     assert "OMP_NUM_THREADS" not in os.environ
+
+
+def test_methods_work_side_by_side_and_a_later_run_goes_on_where_one_ended(monkeypatch):
+    names = ["eszsl", "rkt", "conse", "dap"]
+    pipeline = sum((create_method_pipeline(name) for name in names), Pipeline([]))
+    problem = make_problem("zsl")
+    first = run(pipeline, problem, names, n_values=2, runner=ThreadRunner())
+
+    selected = []
+    search = nodes.cross_validate
+    monkeypatch.setattr(nodes, "cross_validate", lambda method, *of: selected.append(method) or search(method, *of))
+    finished = {name: first.load(f"{name}.selection") for name in names[:3]}  # it was interrupted in the last method
+    second = run(pipeline, problem, names, n_values=2, runner=ThreadRunner(), former=finished)
+    assert [type(method).__name__ for method in selected] == ["DAP"]
+    for name in names:
+        assert second.load(f"{name}.metrics") == first.load(f"{name}.metrics")

@@ -14,7 +14,7 @@ from PIL import Image
 from aezsl.datasets.vector_store import VectorStoreDataset
 from tests.conftest import ROOT
 
-N_IMAGES, SHARD = 600, 16
+N_IMAGES, SHARD = 400, 16
 
 
 def write_images(root):
@@ -50,9 +50,8 @@ def start_and_kill(project, command, store, log):
 def test_a_kill_loses_at_most_one_shard(make_project, tmp_path):
     project = make_project()
     write_images(project.folder / "data/01_raw/own")
-    project.kedro("run", "--env=own", "--pipeline=ingestion")
     store = project.folder / "data/04_feature/own/features"
-    command = ["run", "--env=own", "--pipeline=feature_extraction"]
+    command = ["run", "--env=own", "--pipelines=ingestion,feature_extraction"]
     command.append(f"--params=feature_extraction.shard_size={SHARD},feature_extraction.batch_size=4")
     shards, counted = start_and_kill(project, command, store, tmp_path / "log.txt")
     kept = sum(pq.read_metadata(path).num_rows for path in shards)  # all of them whole

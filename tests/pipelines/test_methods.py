@@ -51,16 +51,19 @@ def make_problem(setting):
     )
 
 
-def run(pipeline, problem, methods, prefix=""):
-    """Run with one point per grid: how grids are searched is tested elsewhere."""
+def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, former=None):
+    """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere."""
     shared = {**parameters("parameters_training.yml"), **parameters("parameters_evaluation.yml")}
     shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
     inputs = {f"params:{key}": value for key, value in shared.items()}
     inputs |= {f"params:sensitivity.{key}": value[:3] for key, value in shared["sensitivity"].items()}
     for name in methods:
         method = parameters(f"parameters/{name}.yml")[name]
-        method["grid"] = {key: values[len(values) // 2 :][:1] for key, values in method["grid"].items()}
-        inputs |= {f"params:{name}": method, f"{prefix}{name}.former_selection": pd.DataFrame()}
+        method["grid"] = {key: values[len(values) // 2 :][:n_values] for key, values in method["grid"].items()}
+        inputs |= {
+            f"params:{name}": method,
+            f"{prefix}{name}.former_selection": (former or {}).get(name, pd.DataFrame()),
+        }
         inputs[f"{prefix}{name}.checkpoint"] = CheckpointFolder(Path(mkdtemp()))
     inputs |= {
         f"{prefix}problem": problem,
@@ -72,7 +75,7 @@ def run(pipeline, problem, methods, prefix=""):
     catalog = DataCatalog({key: MemoryDataset(value) for key, value in inputs.items() if key in used})
     for name in pipeline.all_outputs():
         catalog[name] = Kept()
-    SequentialRunner().run(pipeline, catalog)
+    (runner or SequentialRunner()).run(pipeline, catalog)
     return catalog
 
 
@@ -129,6 +132,29 @@ def test_unlabelled_test_images_are_predicted_without_accuracy():
     assert catalog.load("eszsl_lr.metrics") == {}
     assert catalog.load("eszsl_lr.predictions")["true"].isna().all()
     assert len(catalog.load("eszsl_lr.predictions")) == len(problem.X_test)
+
+
+@pytest.mark.parametrize("setting", ["zsl", "gzsl"])
+def test_images_without_a_label_are_named_but_not_counted(setting):
+    whole = make_problem(setting)
+    known = np.arange(len(whole.X_test)) % 3 > 0
+    part = Problem(**{**vars(whole), "y_test": np.where(known, whole.y_test, -1)})
+    prefix = "" if setting == "zsl" else "gzsl_"
+    pipeline = create_method_pipeline("eszsl_lr", setting)
+    if setting == "zsl":
+        pipeline += create_sensitivity_pipeline("eszsl_lr", "k")
+    expected, found = (run(pipeline, problem, ["eszsl_lr", "eszsl"], prefix) for problem in (whole, part))
+    predictions = found.load(f"{prefix}eszsl_lr.predictions")
+    assert predictions["true"].notna().tolist() == known.tolist()
+    assert predictions["predicted"].equals(expected.load(f"{prefix}eszsl_lr.predictions")["predicted"])
+    right = (predictions["true"] == predictions["predicted"])[known].mean()
+    metric = "accuracy" if setting == "zsl" else "gzsl_accuracy_calibrated"
+    assert found.load(f"{prefix}eszsl_lr.metrics")[metric] == pytest.approx(right)
+    assert found.load(f"{prefix}eszsl_lr.per_class")["images"].sum() == known.sum()
+    if setting == "zsl":
+        history = found.load("eszsl_lr.refinement_history")
+        assert history["accuracy"].iloc[-1] == pytest.approx(right)
+        assert found.load("eszsl_lr.sensitivity_k")["accuracy"].max() >= right
 
 
 def test_selection_is_taken_over_while_nothing_changed():

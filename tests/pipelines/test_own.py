@@ -41,7 +41,7 @@ def environment():
 
 @pytest.fixture(scope="module")
 def project(make_project):
-    project = make_project()
+    project = make_project(from_nothing=True)
     for command in COMMANDS:
         result = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],

@@ -57,11 +57,10 @@ def test_the_run_succeeds_and_says_what_it_did_not_do(project):
 
 
 def test_the_saved_model_names_images_that_come_later(project):
-    project.kedro("run", "--env=own", "--pipeline=predict", "--params=method=eszsl")
+    project.kedro("run", "--env=own", "--pipelines=predict,export", "--params=method=eszsl")
     named = pd.read_parquet(project.folder / "data/07_model_output/own/eszsl/new_predictions.parquet")
     assert named["image_id"].tolist() == ["navy.png", "yellow.png"]
     assert named["predicted"].tolist() == ["navy", "yellow"]
-    project.kedro("run", "--env=own", "--pipeline=export", "--params=method=eszsl")
     assert (project.folder / "data/06_models/own/eszsl/mlflow_model/MLmodel").is_file()
 
 

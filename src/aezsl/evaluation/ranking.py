@@ -28,6 +28,10 @@ class Ranking:
         """Rankings of consecutive blocks of samples as one."""
         return cls(np.concatenate([p.classes for p in parts]), np.concatenate([p.scores for p in parts]))
 
+    def of(self, samples: NDArray[np.bool_]) -> "Ranking":
+        """The ranking of some of the samples."""
+        return Ranking(self.classes[samples], self.scores[samples])
+
     def merge(self, later: Self, k: int) -> "Ranking":
         """The k best of two rankings of the same samples, where ``later`` holds classes of higher numbers."""
         classes, scores = np.hstack([self.classes, later.classes]), np.hstack([self.scores, later.scores])

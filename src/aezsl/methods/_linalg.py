@@ -1,10 +1,10 @@
 """Linear algebra shared by the closed-form methods."""
 
-import hashlib
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
+from hashlib import blake2b
 from threading import Lock
 from typing import Any
 
@@ -15,10 +15,10 @@ from scipy.linalg import eigh, qr
 Array = NDArray[np.floating[Any]]
 
 #: Shared decompositions are kept up to this many bytes, the oldest go first.
-SHARED_BYTES = 2**29
+SHARED_BYTES = 2**28
 
 _sharing: ContextVar[bool] = ContextVar("sharing", default=False)
-_shared: dict[str, Future[tuple[Array, Array]]] = {}
+_shared: dict[bytes, Future[tuple[Array, Array]]] = {}
 _shared_lock = Lock()
 
 
@@ -48,9 +48,7 @@ def row_space_eigh(X: Array) -> tuple[Array, Array]:
     X = np.ascontiguousarray(X, dtype=np.float64)
     if not _sharing.get():
         return _row_space_eigh(X)
-    digest = hashlib.blake2b(repr(X.shape).encode())
-    digest.update(X.data)
-    key = digest.hexdigest()
+    key = digest(X)
     with _shared_lock:
         is_first = key not in _shared
         future = _shared.setdefault(key, Future())
@@ -58,8 +56,9 @@ def row_space_eigh(X: Array) -> tuple[Array, Array]:
         try:
             future.set_result(_row_space_eigh(X))
         except BaseException as error:
-            future.set_exception(error)  # to those who wait for it; the next one tries again
-            del _shared[key]
+            with _shared_lock:
+                del _shared[key]  # the next one tries again
+            future.set_exception(error)  # to those who wait for it
         _keep_within(SHARED_BYTES)
     return future.result()
 
@@ -88,6 +87,18 @@ def _row_space_eigh(X: Array) -> tuple[Array, Array]:
     for shared in (U, l):
         shared.flags.writeable = False  # others may hold the same arrays
     return U, l
+
+
+def digest(array: Array) -> bytes:
+    """A fingerprint of the contents: arrays changed in place are noticed, and no copy is kept."""
+    return blake2b(np.ascontiguousarray(array).data, person=str(array.shape).encode()[:16]).digest()
+
+
+def unit_rows(A: Array) -> Array:
+    """Rows at unit length; a row of zeros stays."""
+    norms = np.linalg.norm(A, axis=1, keepdims=True)
+    unit: Array = A / np.where(norms > 0, norms, 1)
+    return unit
 
 
 def class_sums(X: Array, y: NDArray[np.integer[Any]], n_classes: int) -> Array:

@@ -112,7 +112,6 @@ class LinearModels:
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "maxfun": 2 * self.max_iter, "gtol": tol, "ftol": 0, "maxcor": 20},
         )
-        self.n_iter = result.nit
         W = self.U @ (result.x[: r * m].reshape(r, m) * scale)
         b = result.x[r * m :] * bias_scale - self.mean @ W
         self._solved[name, C] = solution = W, b

@@ -1,15 +1,14 @@
 """A linear method followed by label refinement, as one method."""
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier, ZeroShotClassifier
+from aezsl.methods._linalg import digest
 from aezsl.methods._pool import Pool
 from aezsl.methods.refinement import LabelRefinement, Refinement
 
@@ -158,8 +157,3 @@ class _Pools:
         if self._pool is None or key != self._key:
             self._key, self._pool = key, Pool(X, centre)
         return self._pool
-
-
-def digest(array: Array) -> bytes:
-    """A fingerprint of the contents: arrays changed in place are noticed, and no copy is kept."""
-    return blake2b(np.ascontiguousarray(array).data, person=str(array.shape).encode()[:16]).digest()

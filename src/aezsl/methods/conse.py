@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from aezsl.methods._base import Array, Labels, ZeroShotClassifier
+from aezsl.methods._linalg import unit_rows
 from aezsl.methods._linear_models import LinearModels
 
 
@@ -69,6 +70,5 @@ class ConSE(ZeroShotClassifier):
 
     def _decide(self, X: Array, S_target: Array) -> Array:
         f = self.embed(X)
-        f = f / np.maximum(np.linalg.norm(f, axis=1, keepdims=True), np.finfo(f.dtype).tiny)
-        cosine: Array = f @ (S_target / np.linalg.norm(S_target, axis=1, keepdims=True)).T
+        cosine: Array = unit_rows(f) @ unit_rows(S_target).T
         return cosine

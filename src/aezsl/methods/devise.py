@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-
 from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
+from aezsl.methods._linalg import unit_rows
 from aezsl.methods._ranking_sgd import minimise_ranking_loss
 
 
@@ -70,7 +69,7 @@ class DeViSE(LinearZeroShotClassifier):
         (W,) = minimise_ranking_loss(
             X,
             y,
-            _unit_rows(S),
+            unit_rows(S),
             violator=self.violator,
             margin=self.margin,
             learning_rate=self.learning_rate,
@@ -82,9 +81,4 @@ class DeViSE(LinearZeroShotClassifier):
 
     def _classifiers(self, S_target: Array) -> Array:
         # The length of M x is common to all classes, so this ranks as the cosine does.
-        return self.M_.T @ _unit_rows(S_target).T
-
-
-def _unit_rows(S: Array) -> Array:
-    unit: Array = S / np.linalg.norm(S, axis=1, keepdims=True)
-    return unit
+        return self.M_.T @ unit_rows(S_target).T

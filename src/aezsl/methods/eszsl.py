@@ -1,8 +1,8 @@
 """ESZSL: one bilinear visual-semantic mapping in closed form."""
 
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import reduce
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,8 +21,10 @@ class ESZSL(LinearZeroShotClassifier):
 
     .. math:: W = U \left[ (U'X'YSV) / ((l + \gamma)(t + \lambda)') \right] V'
 
-    so one pair of decompositions serves every (gamma, lam). Y is one-hot with zeros elsewhere, as in the
-    paper this project implements; the original uses -1 for the other classes.
+    so one pair of decompositions serves every (gamma, lam).
+
+    What differs: Y is one-hot with zeros elsewhere, as in the paper this project implements; the original uses -1 for
+    the other classes.
 
     Parameters
     ----------
@@ -54,20 +56,21 @@ class ESZSL(LinearZeroShotClassifier):
     def _fit(self, U: Array, l: Array, V: Array, t: Array, N: Array) -> None:
         if not (self.gamma > 0 and self.lam > 0):
             raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
-        self._factors = U, N / np.outer(l + self.gamma, t + self.lam), V
+        self._factors: tuple[Array, ...] = U, N / np.outer(l + self.gamma, t + self.lam), V.T
 
-    @cached_property
+    @property
     def W_(self) -> Array:
         """The mapping (d, a), built when somebody asks: a grid needs only classifiers, which cost less."""
-        U, B, V = self._factors
-        return U @ B @ V.T
+        return reduce(np.matmul, self._factors)
 
     def get_state(self) -> dict[str, Any]:
         """The mapping alone; its factors are larger and only serve speed."""
         return {"W_": self.W_, **super().get_state()}
 
+    def set_state(self, state: Mapping[str, Any]) -> Self:
+        """Become fitted with the values ``get_state`` gave."""
+        self._factors = (state["W_"],)
+        return super().set_state({name: value for name, value in state.items() if name != "W_"})
+
     def _classifiers(self, S_target: Array) -> Array:
-        if "_factors" not in vars(self):  # restored from a saved state
-            return self.W_ @ S_target.T
-        U, B, V = self._factors
-        return U @ (B @ (V.T @ S_target.T))
+        return reduce(lambda P, factor: factor @ P, reversed(self._factors), S_target.T)

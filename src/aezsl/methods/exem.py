@@ -25,9 +25,12 @@ class EXEM(ZeroShotClassifier):
     classes. The distance is Euclidean ("1NN") or, with ``standardise``, divided in each component by the
     standard deviation within classes, averaged over the seen classes ("1NNs").
 
-    As in the authors' code, the regression is the nu-variant and PCA centres the features. Semantics should
-    come at unit length, for which the grid of gamma is meant; C is in units of the features, so it is given
-    relative to the exemplars' root mean square, which leaves a grid valid for features of any scale.
+    Checked against the authors' code: the nu-variant of the regression, PCA that centres the features, exemplars and
+    both distances are as there. Semantics should come at unit length, for which the grid of gamma is meant.
+
+    What differs: C is in units of the features, so it is given relative to the exemplars' root mean square, which
+    leaves a grid valid for features of any scale. The solver stops at ``tol`` 0.01 (libsvm's default: 0.001), which
+    moves an exemplar by a few thousandths of its spread and takes a part of the time.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ class EXEM(ZeroShotClassifier):
     standardise : bool
         Divide distances by the standard deviation within classes.
     tol : float
-        Tolerance of the regressions' solver; 0.01 moves an exemplar by a few thousandths of its spread.
+        Tolerance of the regressions' solver.
 
     """
 
@@ -98,6 +101,8 @@ class EXEM(ZeroShotClassifier):
                 f"C={self.C}, gamma={self.gamma}, nu={self.nu}, n_components={self.n_components}"
             )
         q = min(self.n_components, U.shape[1])
+        if not q:
+            raise ValueError("X must vary: all training samples are the same, so there is nothing to tell classes by")
         self.S_, self.gamma_ = S, float(self.gamma)
         self.mean_, self.components_ = mean, U[:, :q]
         # A class of one image has no spread; a component without any gets the smallest spread there is.
@@ -105,7 +110,7 @@ class EXEM(ZeroShotClassifier):
         self.deviation_ = np.where(spread > 0, spread, spread[spread > 0].min(initial=1.0))
         if not self.standardise:
             self.deviation_ = np.ones(q)
-        key = (self.C, self.nu, self.gamma, q)
+        key = (self.C, self.nu, self.gamma, q, self.tol)
         if key not in solved:
             solved[key] = self._regress(V[:, :q])
         self.dual_, self.intercept_ = solved[key]

@@ -28,7 +28,7 @@ from tqdm import tqdm
 
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.methods._base import Array, Labels, check_rows, check_semantics
-from aezsl.methods._linalg import class_sums
+from aezsl.methods._linalg import class_sums, unit_rows
 from aezsl.methods._neighbours import Smoothness
 from aezsl.methods._pool import Pool
 from aezsl.methods._refinement_step import Step, Weights
@@ -166,8 +166,8 @@ class LabelRefinement(BaseEstimator):
     ) -> Refinement:
         """Refine the labels that the classifiers P (d, C) of the classes S_target (C, a) give to X (n, d).
 
-        y (n,), the true labels, only ever enters the history. ``pool`` is ``Pool(X, self.centre)`` where the
-        caller has it already. ``progress`` shows a bar over the rounds.
+        y (n,), the true labels, -1 where one is not known, only ever enters the history. ``pool`` is
+        ``Pool(X, self.centre)`` where the caller has it already. ``progress`` shows a bar over the rounds.
         """
         self.check_parameters()
         X = check_rows("X", X, what="features")
@@ -217,7 +217,7 @@ class LabelRefinement(BaseEstimator):
             B, F[U], objectives = step.minimise(F[U], self.inner_tol, self.inner_iter)
             if self.one_step:
                 labels = F.argmax(axis=1)
-            scores = (None, None) if truth is None else (accuracy(truth, labels), per_class_accuracy(truth, labels))
+            scores = (None, None) if truth is None else _accuracies(truth, labels)
             changed = int(np.sum(labels != before))
             history.append(Round(number, objectives[-1], len(objectives), changed, n - len(U), len(U), *scores))
         return labels, B, history
@@ -248,9 +248,14 @@ class LabelRefinement(BaseEstimator):
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
 
 
+def _accuracies(truth: Labels, labels: Labels) -> tuple[float, float]:
+    known = truth >= 0
+    return accuracy(truth[known], labels[known]), per_class_accuracy(truth[known], labels[known])
+
+
 def transition_matrix(S: Array) -> Array:
     """Cosines between the rows of S (C, a), zero on the diagonal: which label is likely to turn into which."""
-    S = S / np.linalg.norm(S, axis=1, keepdims=True)
+    S = unit_rows(S)
     S_hat: Array = S @ S.T
     np.fill_diagonal(S_hat, 0)
     return S_hat

@@ -1,7 +1,7 @@
 """RKT: virtual images of unseen classes from sparse relations among class semantics."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import solve
@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import sparse_encode
 
 from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
-from aezsl.methods._linalg import class_sums
+from aezsl.methods._linalg import class_sums, unit_rows
 
 
 class RKT(LinearZeroShotClassifier):
@@ -92,16 +92,19 @@ class RKT(LinearZeroShotClassifier):
         self.S_, self.counts_, self.sums_, self.second_ = S, counts, sums, second
         self._codes = codes
 
+    def set_state(self, state: Mapping[str, Any]) -> Self:
+        """Become fitted with the values ``get_state`` gave."""
+        self._codes = {}
+        return super().set_state(state)
+
     def relations(self, S_target: Array) -> Array:
         """Sparse codes (Ct, C) of the target classes over the seen ones."""
-        kept = vars(self).get("_codes", {})  # none where restored from a saved state
         key = self.sparsity, hash(S_target.tobytes())
-        if key not in kept:
-            kept[key] = sparse_encode(
+        if key not in self._codes:
+            self._codes[key] = sparse_encode(
                 S_target, self.S_, algorithm="lasso_lars", alpha=self.sparsity, max_iter=5000, check_input=False
             )
-        codes: Array = kept[key]
-        return codes
+        return self._codes[key]
 
     def _classifiers(self, S_target: Array) -> Array:
         S_target = S_target.astype(np.float64)
@@ -120,8 +123,7 @@ class RKT(LinearZeroShotClassifier):
         if self.learn_from == "seen":
             sums, S = self.sums_, self.S_
         cross = 2 * sums.T @ S - np.outer(sums.sum(axis=0), S.sum(axis=0))  # X'YS with labels of 1 and -1
-        unit = S_target / np.linalg.norm(S_target, axis=1, keepdims=True)
-        right = solve(S.T @ S + self.lam * np.eye(S.shape[1]), unit.T, assume_a="pos")
+        right = solve(S.T @ S + self.lam * np.eye(S.shape[1]), unit_rows(S_target).T, assume_a="pos")
         second[np.diag_indices_from(second)] += self.gamma
         P: Array = solve(second, cross @ right, assume_a="pos")
         return P

@@ -1,5 +1,6 @@
 """SSE: images and classes both as mixtures of seen classes, compared there."""
 
+import warnings
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -7,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
+from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linalg import class_sums
+from aezsl.methods._linalg import class_sums, unit_rows
 from aezsl.methods._simplex import simplex_mixtures
 from aezsl.methods._threads import run_side_by_side
 
@@ -90,7 +92,7 @@ class SSE(ZeroShotClassifier):
         if not (self.gamma > 0 and self.lam > 0):
             raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
         self.S_, self.V_, self.gamma_ = S, V, float(self.gamma)
-        unit = S / np.linalg.norm(S, axis=1, keepdims=True)
+        unit = unit_rows(S)
         wanted = np.maximum(1 - unit @ unit.T, 0)
         self.w_ = margin_weights(M, simplex_mixtures(S, S, self.gamma_), wanted, self.lam)
 
@@ -104,7 +106,7 @@ class SSE(ZeroShotClassifier):
 
 
 def margin_weights(
-    M: Array, psi: Array, wanted: Array, lam: float, max_rows: int = 16384, tol: float = 1e-8, max_iter: int = 100
+    M: Array, psi: Array, wanted: Array, lam: float, max_rows: int = 8192, tol: float = 1e-8, max_iter: int = 100
 ) -> Array:
     r"""The w (d,) of :math:`\min_w \tfrac12\|w\|^2 + \lambda \sum_{yk} \max(0, \Delta_{yk} - d_{yk}'w)^2`.
 
@@ -129,19 +131,24 @@ def margin_weights(
         gradient = w - 2 * lam * pull.astype(np.float64)
         pairs = np.argwhere(slack > 0)
         D = _pair_rows(M, psi, pairs[:: -(-len(pairs) // max_rows) or 1])
-        hessian = (2 * lam * len(pairs) / max(len(D), 1)) * (D.T @ D).astype(np.float64) + np.eye(d)
+        hessian = (2 * lam * len(pairs) / max(len(D), 1)) * (D.T @ D) + np.eye(d)
         step = solve(hessian, -gradient, assume_a="pos")
         if -gradient @ step <= tol * (0.5 * w @ w + lam * (slack**2).sum()):
             break
         gained = margins(step)
         length = _step_length(w, step, met, gained, wanted, lam)
         w, met = w + length * step, met + length * gained
+    else:
+        warnings.warn(f"the margins of SSE have not settled at lam={lam}; scale the features", ConvergenceWarning, 2)
     return w
 
 
 def _pair_rows(M: Array, psi: Array, pairs: NDArray[np.integer[Any]]) -> Array:
-    """The rows d (len(pairs), d) of pairs (y, k), which come sorted by y."""
-    D = np.empty((len(pairs), M.shape[2]), dtype=np.float32)
+    """The rows d (len(pairs), d) of pairs (y, k), which come sorted by y.
+
+    In double precision: rounding in the products of large features must not drown the identity beside them.
+    """
+    D = np.empty((len(pairs), M.shape[2]))
     starts = np.searchsorted(pairs[:, 0], np.arange(len(M) + 1))
     for y, (start, end) in enumerate(pairwise(starts)):
         D[start:end] = (psi[y] - psi[pairs[start:end, 1]]) @ M[y]

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.special import softmax
 
 from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
-from aezsl.methods._linalg import row_space_eigh
+from aezsl.methods._linalg import row_space_eigh, unit_rows
 
 LOSSES = ("ovo", "cs", "struct")
 
@@ -71,7 +71,7 @@ class SynC(LinearZeroShotClassifier):
         self.max_iter = max_iter
 
     def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        A = _unit_rows(S)
+        A = unit_rows(S)
         # W depends on neither scale nor phantoms, so that a grid trains it once per (lam, loss).
         U, l = row_space_eigh(X)
         return A, cache(partial(seen_classifiers, X @ U, l, y, cdist(A, A), U))
@@ -91,7 +91,7 @@ class SynC(LinearZeroShotClassifier):
         return weights
 
     def _classifiers(self, S_target: Array) -> Array:
-        return (self._weights(_unit_rows(S_target)) @ self.V_).T
+        return (self._weights(unit_rows(S_target)) @ self.V_).T
 
 
 def seen_classifiers(
@@ -124,8 +124,3 @@ def seen_classifiers(
     solution, _, _ = fmin_l_bfgs_b(objective, start, maxiter=max_iter, factr=1e5, pgtol=1e-7)
     W: Array = (U @ (solution.reshape(len(root), C) / root[:, None])).T
     return W
-
-
-def _unit_rows(S: Array) -> Array:
-    unit: Array = S / np.linalg.norm(S, axis=1, keepdims=True)
-    return unit

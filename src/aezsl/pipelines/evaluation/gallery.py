@@ -18,19 +18,19 @@ def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict
     rows, columns = settings["rows"], settings["columns"]
     shown = _draw_sample(predictions, rows * columns, settings["seed"])
     shown = shown.merge(images[["image_id", "path"]], on="image_id", how="left")
-    labelled = bool(len(predictions) and predictions["true"].notna().all())
     figure = Figure(figsize=(1.5 * columns, 1.85 * rows + 0.7), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     for axis in axes.flat:
         axis.axis("off")
     for axis, row in zip(axes.flat, shown.itertuples(), strict=False):
-        _draw_tile(axis, row, labelled)
+        _draw_tile(axis, row)
     title = f"{len(predictions):,} test images"
     if len(predictions):
         title += f", names chosen among {predictions['label_space'].iloc[0]} classes"
-    if labelled:
-        share = (predictions["true"] == predictions["predicted"]).mean()
-        title += f": {share:.1%} right"
+    known = predictions[predictions["true"].notna()]
+    if len(known):
+        share = (known["true"] == known["predicted"]).mean()
+        title += f": {share:.1%} right" + (f" of {len(known):,} with labels" if len(known) < len(predictions) else "")
     figure.suptitle(title, fontsize=12)
     return figure
 
@@ -42,12 +42,12 @@ def _draw_sample(predictions: pd.DataFrame, size: int, seed: int) -> pd.DataFram
     return shuffled.iloc[np.argsort(turn.to_numpy(), kind="stable")[:size]]
 
 
-def _draw_tile(axis: Axes, row: Any, labelled: bool) -> None:
+def _draw_tile(axis: Axes, row: Any) -> None:
     try:
         axis.imshow(read_image(row.path))
     except (OSError, TypeError, ValueError):  # features came from a file and the image is not here
         axis.text(0.5, 0.5, "no image", ha="center", va="center", fontsize=8, color=UNKNOWN, transform=axis.transAxes)
-    if not labelled:
+    if pd.isna(row.true):
         caption, colour = _short(row.predicted), UNKNOWN
     elif row.true == row.predicted:
         caption, colour = f"✓ {_short(row.predicted)}", RIGHT

@@ -68,8 +68,10 @@ def evaluate_generalized(
     if problem.y_test is None:
         raise ValueError("the generalized setting is evaluated on labelled test images; this data has none")
     n_seen, constant = len(problem.S_seen), calibration["calibration_constant"]
-    metrics = gzsl_metrics(problem.y_test, seen, unseen, n_seen, constant, settings["per_class"])
-    curve = seen_unseen_curve(problem.y_test, seen, unseen, n_seen, settings["per_class"])
+    known = problem.y_test >= 0
+    sides = problem.y_test[known], seen.of(known), unseen.of(known)
+    metrics = gzsl_metrics(*sides, n_seen, constant, settings["per_class"])
+    curve = seen_unseen_curve(*sides, n_seen, settings["per_class"])
     table = pd.DataFrame({"constant": curve.constants, "seen": curve.seen, "unseen": curve.unseen})
     points = curve.index(np.array([0.0, constant]))
     marked = table.iloc[points].assign(point=["uncalibrated", "calibrated"], constant=[0.0, constant])

@@ -22,7 +22,7 @@ TOP = 5
 
 def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
     """One row per test image: what it is, what it was called and how surely, and the best classes."""
-    names = np.array(problem.target_names, dtype=object)
+    names = np.array([*problem.target_names, None], dtype=object)  # None is the name of label -1
     n_listed = min(TOP, ranking.classes.shape[1])
     top = {f"top_{k + 1}": names[ranking.classes[:, k]] for k in range(n_listed)}
     scores = {f"top_{k + 1}_score": ranking.scores[:, k] for k in range(n_listed)}
@@ -41,10 +41,11 @@ def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
 
 
 def evaluate(ranking: Ranking, problem: Problem) -> dict[str, float]:
-    """All metrics of the conventional setting; none without test labels."""
+    """All metrics of the conventional setting, over the test images with labels; none without any."""
     if problem.y_test is None:
         return {}
-    return classification_metrics(problem.y_test, ranking, len(problem.target_names))
+    known = problem.y_test >= 0
+    return classification_metrics(problem.y_test[known], ranking.of(known), len(problem.target_names))
 
 
 def evaluate_candidates(
@@ -61,8 +62,9 @@ def evaluate_candidates(
     hierarchy = None if candidates.edges is None else Hierarchy.from_edges(candidates.edges)
     names = np.array(problem.target_names)
     if hierarchy is not None:
-        feasible = feasible_sets(hierarchy, names, only=np.unique(problem.y_test))
-        metrics |= hierarchical_metrics(problem.y_test, ranking, feasible)
+        known = problem.y_test >= 0
+        feasible = feasible_sets(hierarchy, names, only=np.unique(problem.y_test[known]))
+        metrics |= hierarchical_metrics(problem.y_test[known], ranking.of(known), feasible)
     for candidate_set, members in candidates.lists.items():
         classes = np.flatnonzero(np.isin(names, members))
         images = np.flatnonzero(np.isin(problem.y_test, classes))
@@ -102,13 +104,14 @@ def list_errors(ranking: Ranking, problem: Problem, settings: dict[str, Any]) ->
     names = problem.target_names
     if problem.y_test is None:
         return pd.DataFrame(columns=["class_name", "images", "accuracy"]), pd.DataFrame(columns=["true", "predicted"])
-    predicted = ranking.classes[:, 0]
+    known = problem.y_test >= 0
+    true, predicted = problem.y_test[known], ranking.classes[known, 0]
     per_class = pd.DataFrame(
         {
             "class_name": names,
-            "images": np.bincount(problem.y_test, minlength=len(names)),
-            "accuracy": class_accuracies(problem.y_test, predicted, len(names)),
+            "images": np.bincount(true, minlength=len(names)),
+            "accuracy": class_accuracies(true, predicted, len(names)),
         }
     )
-    worst = confusions(problem.y_test, predicted, names, settings["n_confusions"])
+    worst = confusions(true, predicted, names, settings["n_confusions"])
     return per_class.sort_values("accuracy", ascending=False, kind="stable"), worst

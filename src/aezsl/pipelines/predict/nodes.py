@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from aezsl.datasets.new_images import NewImages
 from aezsl.datasets.vector_store import VectorCacheDataset
@@ -14,9 +15,6 @@ from aezsl.pipelines.evaluation.nodes import TOP
 from aezsl.pipelines.feature_extraction.nodes import extract_with
 from aezsl.recipe import Recipe, TrainedModel
 from aezsl.vectors import VectorChunk, Vectors
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def extract_new(
@@ -39,7 +37,7 @@ def classify(
     return predictions.assign(label_space=f"{len(targets.names)}", path=images["path"].to_numpy())
 
 
-def draw_new(predictions: pd.DataFrame, new: NewImages, settings: dict[str, Any]) -> "Figure":
+def draw_new(predictions: pd.DataFrame, new: NewImages, settings: dict[str, Any]) -> Figure:
     """The picture sheet, no larger than the images fill."""
     columns = min(settings["columns"], len(predictions))
     rows = min(settings["rows"], math.ceil(len(predictions) / columns))

@@ -1,19 +1,16 @@
 """The qualitative analysis as pictures for kedro-viz and MLflow; the report page draws its own from the same data."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from aezsl.pipelines.figures import BLUE, GREY, ORANGE
 from aezsl.vision.extraction import read_image
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-
-def draw_cases(explained: dict[str, Any]) -> "Figure":
+def draw_cases(explained: dict[str, Any]) -> Figure:
     """One row per case: its images, what tells the classes apart, the nearest seen classes."""
-    from matplotlib.figure import Figure
-
     cases = explained["cases"]
     pictures = max([len(case["pictures"]) for case in cases], default=1)
     neighbours = max([len(case["neighbours"]) for case in cases], default=1)
@@ -36,14 +33,14 @@ def draw_cases(explained: dict[str, Any]) -> "Figure":
     return figure
 
 
-def _show(axis: "Axes", path: str) -> None:
+def _show(axis: Axes, path: str) -> None:
     try:
         axis.imshow(read_image(path))
     except (OSError, ValueError):
         axis.text(0.5, 0.5, "no image", ha="center", va="center", fontsize=7, color=GREY, transform=axis.transAxes)
 
 
-def _bars(axis: "Axes", case: dict[str, Any]) -> None:
+def _bars(axis: Axes, case: dict[str, Any]) -> None:
     """Mapped values of the representative attributes, or score margins where attributes have no names."""
     axis.axis("on")
     entries = case["attributes"]
@@ -63,10 +60,8 @@ def _bars(axis: "Axes", case: dict[str, Any]) -> None:
     axis.legend(frameon=False, fontsize=6)
 
 
-def draw_mapping(explained: dict[str, Any]) -> "Figure":
+def draw_mapping(explained: dict[str, Any]) -> Figure:
     """Which seen classes pulled the mapping of the class, and how all seen classes weigh."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     names = [_plain(entry["class_name"]) for entry in explained["weights"]]

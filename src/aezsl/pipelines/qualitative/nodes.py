@@ -34,6 +34,7 @@ def explain_cases(
     base, own = eszsl.decision_function(problem.X_test, S), aezsl.decision_function(problem.X_test, S)
     before, after = base.argmax(axis=1), own.argmax(axis=1)
     rescued = np.flatnonzero((after == y) & (before != y))
+    # an image without a label, -1, is never right
     pairs = pd.Series(rescued).groupby([y[rescued], before[rescued]], sort=True).apply(list)
     pairs = pairs.iloc[np.argsort(-pairs.map(len).to_numpy(), kind="stable")]
     pairs = pairs[~pairs.index.get_level_values(0).duplicated()].iloc[: settings["cases"]]  # one per class

@@ -21,13 +21,15 @@ def vary_parameter(
     """
     if problem.y_test is None:
         raise ValueError("sensitivity compares accuracies, but the test images of this data have no labels")
+    known = problem.y_test >= 0
+    true = problem.y_test[known]
     estimator = make_method(name, **chosen)
     points = [{parameter: value} for value in values]
     path = estimator.fit_path(problem.X_train, problem.y_train, problem.S_seen, points)
     rows = []
     for value, model in tqdm(zip(values, path, strict=True), total=len(values), desc=f"{name}: {parameter}"):
-        labels = model.predict(problem.X_test, problem.S_target)
-        rows.append((value, accuracy(problem.y_test, labels), per_class_accuracy(problem.y_test, labels)))
+        labels = model.predict(problem.X_test, problem.S_target)[known]
+        rows.append((value, accuracy(true, labels), per_class_accuracy(true, labels)))
     table = pd.DataFrame(rows, columns=[parameter, "accuracy", "per_class_accuracy"])
     return table.assign(chosen=table[parameter] == chosen.get(parameter))
 
