@@ -25,7 +25,9 @@ class COSTA(LinearZeroShotClassifier):
     * ``binary``: 1 for every related class.
 
     Checked against the paper's abstract only (a weighted combination of related classes' classifiers, weights from
-    co-occurrences by various metrics, or regressed); the metrics are from knowledge of the paper.
+    co-occurrences by various metrics, or regressed); the metrics are from knowledge of the paper. Public code of a
+    later paper that compares with it (image-free zero-shot learning, ICCV 2023) also takes inner products of attributes
+    for co-occurrences and divides by their sum, over all seen classes and with intercepts.
 
     What differs from the original: it counts co-occurrences of labels in multi-label images, or web hits.
     Here classes are known by their semantics, so they occur together in attributes:

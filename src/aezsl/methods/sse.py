@@ -81,7 +81,7 @@ class SSE(ZeroShotClassifier):
         def average(c: int) -> None:
             images = X[y == c]
             cut = np.empty_like(v)
-            for x in images:  # image by image, as all of v fits into the processor's cache
+            for x in images:  # all at once would take longer, and many times the memory
                 M[c] += np.minimum(v, x, out=cut)
             M[c] /= len(images)
 
