@@ -7,6 +7,7 @@ def sync_objective(V, weights, X, y, S, lam, loss):
     """Regularised loss of the classifiers ``weights @ V`` (C, d)."""
     W = weights @ V
     A = S / np.linalg.norm(S, axis=1, keepdims=True)
+    A = A / np.median([np.linalg.norm(a - b) for i, a in enumerate(A) for b in A[:i]])
     n, C = len(X), len(S)
     total = 0.0
     for x, label in zip(X, y, strict=True):

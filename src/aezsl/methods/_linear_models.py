@@ -1,12 +1,14 @@
-"""Many linear classifiers on the same samples, solved as one matrix problem."""
+"""Linear classifiers of many classes or attributes on the same samples."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 from aezsl.methods._linalg import row_space_eigh
 
@@ -16,8 +18,33 @@ Labels = NDArray[np.integer[Any]]
 Loss = Callable[[Array], tuple[float, Array]]
 
 
+def softmax_models(X: Array, y: Labels) -> Callable[[float], tuple[Array, Array]]:
+    """Multinomial logistic regression by its C: W (d, n_classes) and b, for ``softmax(X @ W + b)``, each solved once.
+
+    On centred samples, where scikit-learn's solver needs fewer steps, and in single precision, twice as fast.
+    """
+    mean = X.mean(axis=0, dtype=np.float64)
+    centred = (X - mean).astype(np.float32)
+
+    @cache
+    def solve(C: float) -> tuple[Array, Array]:
+        _check_positive(C)
+        model = LogisticRegression(C=C, tol=1e-6, max_iter=1000).fit(centred, y)
+        W, b = model.coef_.T.astype(np.float64), model.intercept_.astype(np.float64)
+        if len(b) == 1:  # of two classes scikit-learn keeps the difference alone
+            W, b = np.hstack([-W, W]) / 2, np.hstack([-b, b]) / 2
+        return W, b - mean @ W
+
+    return solve
+
+
+def _check_positive(C: float) -> None:
+    if not C > 0:
+        raise ValueError(f"C must be positive, got {C}")
+
+
 class LinearModels:
-    r"""L2-regularised linear classifiers, all columns of W and b at once.
+    r"""L2-regularised linear classifiers, independent of each other, all columns of W and b as one matrix problem.
 
     .. math:: \min_{W, b} \tfrac12 \|W\|_F^2 + C \sum_i \ell(x_i' W + b)
 
@@ -25,7 +52,8 @@ class LinearModels:
     scatter :math:`U \mathrm{diag}(l) U'` the Hessian is close to diagonal, :math:`1 + C \kappa l` for a loss of
     curvature :math:`\kappa`, so L-BFGS runs on :math:`Z = \mathrm{diag}(1 + C \kappa l)^{1/2} U' W` and needs
     tens of steps where it would need thousands on W. Solutions are kept by C, so that a grid over what comes
-    after the classifiers does not solve for them again. L-BFGS stops where the gradient is ``tol`` times its
+    after the classifiers does not solve for them again. scikit-learn would solve for one column after the other. L-BFGS
+    stops where the gradient is ``tol`` times its
     size at zero; products are in single precision, twice as fast and exact enough for that.
     """
 
@@ -46,21 +74,6 @@ class LinearModels:
         self.U, self.l = row_space_eigh(centred)
         self.XU = centred @ self.U
         self._solved: dict[tuple[str, float], tuple[Array, Array]] = {}
-
-    def softmax(self, y: Labels, n_classes: int, C: float) -> tuple[Array, Array]:
-        """Multinomial logistic regression: W (d, n_classes) and b, for ``softmax(X @ W + b)``."""
-        rows = np.arange(len(y))
-
-        def loss(F: Array) -> tuple[float, Array]:
-            F -= F.max(axis=1, keepdims=True)
-            correct = F[rows, y].sum(dtype=np.float64)
-            P = np.exp(F, out=F)
-            total = P.sum(axis=1, keepdims=True)
-            P /= total
-            P[rows, y] -= 1
-            return float(np.log(total).sum(dtype=np.float64) - correct), P
-
-        return self._solve("softmax", loss, n_classes, C, 1 / n_classes)
 
     def logistic(self, T: NDArray[np.bool_], C: float) -> tuple[Array, Array]:
         """One logistic regression per column of T (n, m): W (d, m) and b, for ``expit(X @ W + b)``."""
@@ -83,8 +96,7 @@ class LinearModels:
         return self._solve("svm", loss, n_classes, C, 2.0)
 
     def _solve(self, name: str, loss: Loss, m: int, C: float, curvature: float) -> tuple[Array, Array]:
-        if not C > 0:
-            raise ValueError(f"C must be positive, got {C}")
+        _check_positive(C)
         if (name, C) in self._solved:
             return self._solved[name, C]
         n, r = self.XU.shape

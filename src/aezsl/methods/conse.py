@@ -1,6 +1,6 @@
 """ConSE: an image is the probability-weighted mean of the seen classes it resembles."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from aezsl.methods._base import Array, Labels, ZeroShotClassifier
 from aezsl.methods._linalg import unit_rows
-from aezsl.methods._linear_models import LinearModels
+from aezsl.methods._linear_models import softmax_models
 
 
 class ConSE(ZeroShotClassifier):
@@ -50,14 +50,14 @@ class ConSE(ZeroShotClassifier):
         self.C = C
         self.T = T
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[LinearModels, Labels, Array]:
-        return LinearModels(X), y, S
+    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
+        return softmax_models(X, y), S
 
-    def _fit(self, models: LinearModels, y: Labels, S: Array) -> None:
+    def _fit(self, models: Callable[[float], tuple[Array, Array]], S: Array) -> None:
         if self.T < 1:
             raise ValueError(f"T must be at least 1 seen class, got {self.T}")
         self.S_ = S
-        self.W_, self.b_ = models.softmax(y, len(S), self.C)
+        self.W_, self.b_ = models(self.C)
 
     def embed(self, X: Array) -> Array:
         """The images' places f(x) in semantic space (n, a)."""

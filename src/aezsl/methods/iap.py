@@ -1,7 +1,7 @@
 """IAP: attribute probabilities by way of the seen classes' probabilities."""
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from aezsl.methods._attributes import attribute_prior, binary_attributes, class_posterior
 from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linear_models import LinearModels
+from aezsl.methods._linear_models import softmax_models
 
 
 class IAP(ZeroShotClassifier):
@@ -52,12 +52,12 @@ class IAP(ZeroShotClassifier):
     def __init__(self, C: float = 10.0) -> None:
         self.C = C
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[LinearModels, Labels, Array]:
-        return LinearModels(X), y, S
+    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
+        return softmax_models(X, y), S
 
-    def _fit(self, models: LinearModels, y: Labels, S: Array) -> None:
+    def _fit(self, models: Callable[[float], tuple[Array, Array]], S: Array) -> None:
         self.threshold_, self.B_ = binary_attributes(S)
-        self.W_, self.b_ = models.softmax(y, len(S), self.C)
+        self.W_, self.b_ = models(self.C)
 
     def _decide(self, X: Array, S_target: Array) -> Array:
         varies = self.B_.any(axis=0) & ~self.B_.all(axis=0)

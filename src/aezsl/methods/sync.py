@@ -35,6 +35,9 @@ class SynC(LinearZeroShotClassifier):
     :math:`V = \sigma^+ W`, which is how the authors compute it. An unseen class gets the same combination.
     As in the original, class semantics are L2-normalised and divided by their median distance.
 
+    Checked against the authors' code of the later journal version: the three losses, the penalty, the seen classes as
+    phantoms, L2 and median scaling, the weights of classes and the linear prediction are as there; its grids are wider.
+
     What differs: the median is taken over seen classes only, where the authors' includes the unseen ones. The
     original can also learn the b_r; that is not offered. L-BFGS works on features whitened by the bound
     :math:`2X'X/(nC) + \lambda I` of the Hessian: the same minimiser in far fewer iterations.
@@ -74,15 +77,15 @@ class SynC(LinearZeroShotClassifier):
         A = unit_rows(S)
         # W depends on neither scale nor phantoms, so that a grid trains it once per (lam, loss).
         U, l = row_space_eigh(X)
-        return A, cache(partial(seen_classifiers, X @ U, l, y, cdist(A, A), U))
+        unit = float(np.median(pdist(A))) or 1.0
+        return A, unit, cache(partial(seen_classifiers, X @ U, l, y, cdist(A, A) / unit, U))
 
-    def _fit(self, A: Array, classifiers: Callable[[float, str, int], Array]) -> None:
+    def _fit(self, A: Array, unit: float, classifiers: Callable[[float, str, int], Array]) -> None:
         if not (self.lam > 0 and self.scale > 0):
             raise ValueError(f"lam and scale must be positive, got lam={self.lam}, scale={self.scale}")
         if self.loss not in LOSSES:
             raise ValueError(f"unknown loss {self.loss!r}; expected one of: {', '.join(LOSSES)}")
-        self.phantoms_ = A
-        self.unit_ = float(np.median(pdist(A))) or 1.0
+        self.phantoms_, self.unit_ = A, unit
         self.V_ = pinv(self._weights(A)) @ classifiers(self.lam, self.loss, self.max_iter)
 
     def _weights(self, A: Array) -> Array:
