@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from aezsl.methods import make_method
 from aezsl.methods._simplex import simplex_mixtures
 from aezsl.methods.sse import margin_weights
 from tests.methods.contract import MethodContract
+from tests.oracles.sse import sse_objective, sse_pair_rows, sse_weights
 from tests.synthetic import make_synthetic
 
 
@@ -64,16 +64,11 @@ def test_newton_ends_where_a_general_optimiser_does(lam, max_rows):
     """Also where the Hessian is that of a few pairs for as long as many miss their margin."""
     rng = np.random.default_rng(0)
     M, psi, wanted = rng.normal(size=(9, 9, 12)), rng.dirichlet(np.ones(9), size=9), rng.uniform(0, 1, (9, 9))
-    D = np.array([(psi[y] - psi[k]) @ M[y] for y in range(9) for k in range(9)])
-
-    def objective(w):
-        slack = np.maximum(0, wanted.ravel() - D @ w)
-        return 0.5 * w @ w + lam * slack @ slack, w - 2 * lam * slack @ D
-
-    expected = minimize(objective, np.zeros(12), jac=True, tol=1e-12)
+    D = sse_pair_rows(M, psi)
+    expected, _ = sse_weights(D, wanted, lam)
     w = margin_weights(M.astype(np.float32), psi, wanted, lam, max_rows)
-    assert objective(w)[0] <= expected.fun * (1 + 1e-6)
-    np.testing.assert_allclose(w, expected.x, atol=1e-3 * np.abs(expected.x).max())
+    assert sse_objective(w, D, wanted, lam)[0] <= sse_objective(expected, D, wanted, lam)[0] * (1 + 1e-6)
+    np.testing.assert_allclose(w, expected, atol=1e-3 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("bad", [{"gamma": 0.0}, {"lam": -1.0}])
