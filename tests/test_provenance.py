@@ -16,6 +16,13 @@ def test_cost_is_of_what_happens_inside():
     assert 0.05 <= cost.measured["fit_seconds"] < 5
 
 
+def test_memory_is_left_out_where_other_work_is_going_on(monkeypatch):
+    monkeypatch.setattr(Cost, "alone", False)
+    with Cost("fit") as cost:
+        pass
+    assert list(cost.measured) == ["fit_seconds"]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process restart the count of its largest size")
 def test_memory_is_the_rise_inside_and_the_peak_of_the_process_is_not_forgotten():
     # In a process of its own: one that has worked long has free memory at hand, and need not grow.

@@ -11,7 +11,7 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
-from aezsl.provenance import git_commit, peak_memory_mb
+from aezsl.provenance import Cost, git_commit, peak_memory_mb
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +21,7 @@ class OneThreadPerTask:
 
     Otherwise every node starts as many threads as there are cores, and they wait for each other. The limit is set
     in this process for ``ThreadRunner`` and in the environment for the processes that ``ParallelRunner`` starts.
+    Nodes that share a process cannot tell whose memory they see, so that of ``ThreadRunner`` goes unrecorded.
     """
 
     def __init__(self) -> None:
@@ -33,6 +34,7 @@ class OneThreadPerTask:
         from threadpoolctl import threadpool_limits
 
         runner = str(run_params.get("runner"))
+        Cost.alone = "ThreadRunner" not in runner
         if "ThreadRunner" in runner or "ParallelRunner" in runner:
             self._limits = threadpool_limits(1)
             for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -50,6 +52,7 @@ class OneThreadPerTask:
         self._restore()
 
     def _restore(self) -> None:
+        Cost.alone = True
         if self._limits is not None:
             self._limits.restore_original_limits()
             self._limits = None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import ClassVar
 
 #: Packages whose versions a result may depend on.
 PACKAGES = ("aezsl", "numpy", "scipy", "scikit-learn", "torch", "torchvision", "onnxruntime", "kedro", "mlflow")
@@ -26,9 +27,12 @@ class Cost:
     """Measures what happens inside its context: ``{stage}_seconds``, and how far memory rose above what was in use.
 
     Linux lets a process restart the count of its largest size. Elsewhere only a rise above all former peaks shows,
-    and ``{stage}_memory_mb`` may be too small. It is the whole process that is measured: of stages side by side each
-    sees the others too.
+    and ``{stage}_memory_mb`` may be too small. It is the whole process that is measured, so that memory is left out
+    where other work is going on in it.
     """
+
+    #: Whether nothing else is going on in this process.
+    alone: ClassVar[bool] = True
 
     def __init__(self, stage: str) -> None:
         self._stage = stage
@@ -39,11 +43,9 @@ class Cost:
         return self
 
     def __exit__(self, *_: object) -> None:
-        seconds = time.perf_counter() - self._start
-        self.measured = {
-            f"{self._stage}_seconds": seconds,
-            f"{self._stage}_memory_mb": max(_own_peak_mb() - self._before, 0.0),
-        }
+        self.measured = {f"{self._stage}_seconds": time.perf_counter() - self._start}
+        if self.alone:
+            self.measured[f"{self._stage}_memory_mb"] = max(_own_peak_mb() - self._before, 0.0)
 
 
 #: The largest size that ``Cost`` has made the system forget.

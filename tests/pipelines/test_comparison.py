@@ -16,6 +16,7 @@ from aezsl.pipelines import comparison
 from aezsl.pipelines.comparison.nodes import comparison_table, to_markdown
 from aezsl.pipelines.comparison.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1
 from aezsl.pipelines.training import nodes
+from aezsl.provenance import Cost
 from tests.pipelines.test_methods import make_problem, run
 
 
@@ -90,9 +91,11 @@ def test_nodes_side_by_side_keep_to_one_thread_each(runner, monkeypatch):
     with threadpool_limits(2, user_api="blas"):  # whatever the tests themselves were given
         hook.before_pipeline_run({"runner": f"<kedro.runner.{runner} object>"})
         assert blas_threads() == ({2} if alone else {1})
+        assert Cost.alone == (runner != "ThreadRunner")
         assert os.environ.get("OMP_NUM_THREADS") == (None if alone else "1")
         hook.after_pipeline_run()
         assert blas_threads() == {2}
+        assert Cost.alone
     assert "OMP_NUM_THREADS" not in os.environ
 
 

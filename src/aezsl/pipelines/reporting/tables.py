@@ -64,7 +64,7 @@ def conventional(results: Results) -> Table:
     }
     note = (
         f"{NOTE} Seconds and memory are for fitting and ranking at the chosen parameters, memory as the rise above "
-        "what was in use; refined methods start from their base."
+        "what was in use, unknown where several methods ran at once; refined methods start from their base."
     )
     return Table("Conventional setting", note, comparison_table(finished(results)), labels, "accuracy")
 
