@@ -52,9 +52,9 @@ class LinearModels:
     scatter :math:`U \mathrm{diag}(l) U'` the Hessian is close to diagonal, :math:`1 + C \kappa l` for a loss of
     curvature :math:`\kappa`, so L-BFGS runs on :math:`Z = \mathrm{diag}(1 + C \kappa l)^{1/2} U' W` and needs
     tens of steps where it would need thousands on W. Solutions are kept by C, so that a grid over what comes
-    after the classifiers does not solve for them again. scikit-learn would solve for one column after the other. L-BFGS
-    stops where the gradient is ``tol`` times its
-    size at zero; products are in single precision, twice as fast and exact enough for that.
+    after the classifiers does not solve for them again. scikit-learn would solve for one column after the other.
+    L-BFGS stops where the gradient is ``tol`` times its size at zero; products are in single precision, twice as fast
+    and exact enough for that.
     """
 
     def __init__(
