@@ -15,7 +15,7 @@ from aezsl.vision.backbones import make_backbone
 from aezsl.vision.end_to_end import CROP_AREA, GoogLeNetFeatures, ImageInputs, centre_crop, pixels, random_crop
 from aezsl.vision.extraction import read_image
 from aezsl.vision.torchvision import torchvision
-from tests.methods.test_daezsl import Interrupted
+from tests.methods.test_daezsl_training import Interrupted
 
 CLASSES = ("dog", "cat", "horse", "apple", "banana", "bus")
 SIZE = 64
