@@ -66,14 +66,14 @@ def sse(n, d, sizes, lam):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["fits", "sse"], choices=["fits", "sse"])
+    parser.add_argument("--only", choices=["fits", "sse"], help="one of the two parts")
     parser.add_argument("--n", type=int, default=7057)
     parser.add_argument("--d", type=int, default=1280)
     parser.add_argument("--classes", type=int, default=150)
     parser.add_argument("--a", type=int, default=312)
     arguments = parser.parse_args()
     with threadpool_limits(1):
-        if "sse" in arguments.what:
+        if arguments.only != "fits":
             sse(arguments.n, arguments.d, (50, 150, 300), lam=100.0)
-        if "fits" in arguments.what:
+        if arguments.only != "sse":
             fits(arguments.n, arguments.d, arguments.classes, arguments.a)
