@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aezsl.normalise import STEPS, fit_normaliser
+from aezsl.data.normalise import STEPS, fit_normaliser
 
 TRAINING, NEW = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
 

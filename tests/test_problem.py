@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.mapped_arrays import MappedArrays
-from aezsl.problem import ProblemError, build_problem
-from aezsl.vectors import Vectors
+from aezsl.data.mapped_arrays import MappedArrays
+from aezsl.data.problem import ProblemError, build_problem
+from aezsl.data.vectors import Vectors
 
 NORMALISE = {"features": ["l2"], "semantics": ["l2"]}
 
@@ -51,7 +51,7 @@ def test_names_become_indices_and_vectors_follow_them(tables):
 @pytest.mark.parametrize("steps", [[], ["sqrt", "centre", "l2"], ["standardise", "l2"]])
 @pytest.mark.parametrize("setting", ["zsl", "gzsl"])
 def test_mapped_features_are_those_in_memory(tables, tmp_path, monkeypatch, steps, setting):
-    monkeypatch.setattr("aezsl.problem.BLOCK", 5)  # several blocks, the last one short
+    monkeypatch.setattr("aezsl.data.problem.BLOCK", 5)  # several blocks, the last one short
     normalise = {"features": steps, "semantics": ["l2"]}
     expected = build_problem(**tables, normalise=normalise, setting=setting)
     mapped = build_problem(**tables, normalise=normalise, setting=setting, store=MappedArrays(tmp_path))

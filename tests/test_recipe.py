@@ -2,11 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.data.normalise import Normaliser, fit_normaliser
 from aezsl.datasets.model import RecipeDataset
+from aezsl.encoders.images.backbones import make_backbone
 from aezsl.methods import METHODS, make_method
-from aezsl.normalise import Normaliser, fit_normaliser
-from aezsl.recipe import Recipe, TrainedModel
-from aezsl.vision.backbones import make_backbone
+from aezsl.serving.recipe import Recipe, TrainedModel
 from tests.synthetic import make_synthetic
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
-from aezsl.methods._base import ZeroShotClassifier
+from aezsl.methods.base import ZeroShotClassifier
 from aezsl.selection import class_folds, class_split, cross_validate, grid_points, most_cautious
 from tests.synthetic import make_synthetic
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from kedro.io import DatasetError
 
-from aezsl.semantics import embed_classes, resolve_sources, semantics_fingerprint
+from aezsl.encoders.texts.semantics import embed_classes, resolve_sources, semantics_fingerprint
+from aezsl.errors import DataError
 
 CLASSES = pd.DataFrame(
     {
@@ -93,7 +93,7 @@ def test_gaps_are_named(tmp_path, vector_file):
         embed_classes(CLASSES.assign(text=["cat", "ursus", "dog"]), [{"kind": "word_vectors", "path": vector_file}])
     with pytest.raises(ValueError, match="unknown kind of semantics 'smell'"):
         embed_classes(CLASSES, [{"kind": "smell"}])
-    with pytest.raises(DatasetError, match=r"none\.txt is missing"):
+    with pytest.raises(DataError, match=r"none\.txt is missing"):
         embed_classes(CLASSES, [{"kind": "word_vectors", "path": str(tmp_path / "none.txt")}])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aezsl.methods.aezsl import AEZSL
+from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.selection import class_folds, cross_validate
 from tests.oracles.aezsl import algorithm1
 

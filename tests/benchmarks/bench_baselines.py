@@ -11,9 +11,9 @@ import tracemalloc
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from aezsl.arrays import unit_rows
 from aezsl.methods import EPOCHS, METHODS, REFINES, make_method
-from aezsl.methods._linalg import unit_rows
-from aezsl.methods._simplex import simplex_mixtures
+from aezsl.methods.shared.simplex import simplex_mixtures
 from aezsl.methods.sse import margin_weights
 from tests.oracles.sse import sse_objective, sse_pair_rows, sse_weights
 

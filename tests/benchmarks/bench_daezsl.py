@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from aezsl.evaluation.ranking import top_k_products
-from aezsl.methods._adaptive_network import AdaptiveNetwork, adaptive_loss
+from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
 from tests.oracles.daezsl import daezsl_loss
 
 D, A, B = 1024, 500, 128

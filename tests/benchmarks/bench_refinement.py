@@ -10,7 +10,7 @@ import tracemalloc
 
 import numpy as np
 
-from aezsl.methods.refinement import LabelRefinement
+from aezsl.methods.refinement.rounds import LabelRefinement
 from tests.oracles import refinement as oracle
 
 PARAMS = {"gamma1": 1.0, "gamma2": 0.01, "gamma3": 0.1, "nu": 1e-2, "n_neighbors": 10}

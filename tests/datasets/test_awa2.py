@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.datasets.awa2 import AWA2Dataset
+from aezsl.formats.awa2 import AWA2
 from tests.datasets.helpers import cut, folder, quick, refused, touch, words, write
 
 FILES = ("classes.txt", "predicates.txt", "predicate-matrix-continuous.txt", "trainclasses.txt", "testclasses.txt")
@@ -35,9 +35,9 @@ def test_reads_what_was_written(tree):
     with folder() as root:
         write_tree(root, names, n_unseen, matrix)
         touch(root, f"JPEGImages/{names[0]}/Thumbs.db")
-        data = AWA2Dataset(root=str(root)).load()
+        data = AWA2(root=str(root)).read()
         write(root / "other.txt", names[-1])
-        other = AWA2Dataset(root=str(root), unseen_list="other.txt").load()
+        other = AWA2(root=str(root), unseen_list="other.txt").read()
     assert list(data.classes["class_name"]) == names
     assert list(data.classes["role"]) == ["unseen"] * n_unseen + ["seen"] * (len(names) - n_unseen)
     assert list(other.classes["role"]) == ["seen"] * (len(names) - 1) + ["unseen"]
@@ -53,7 +53,7 @@ def test_a_truncated_file_is_refused(tree, file, fraction):
         write_tree(root, *tree)
         cut(root / file, fraction)
         with refused(root, ".txt"):
-            AWA2Dataset(root=str(root)).load()
+            AWA2(root=str(root)).read()
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def tree(tmp_path):
 def test_a_missing_file_is_named(tree, file):
     (tree / file).rename(tree / "renamed")
     with refused(tree / file, "README.md"):
-        AWA2Dataset(root=str(tree)).load()
+        AWA2(root=str(tree)).read()
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_a_missing_file_is_named(tree, file):
 def test_wrong_contents_are_refused(tree, file, text, parts):
     write(tree / file, text)
     with refused(*parts):
-        AWA2Dataset(root=str(tree)).load()
+        AWA2(root=str(tree)).read()
 
 
 def test_missing_images_are_refused(tree):
     for image in (tree / "JPEGImages/antelope").iterdir():
         image.unlink()
     with refused("JPEGImages/antelope", "no image"):
-        AWA2Dataset(root=str(tree)).load()
+        AWA2(root=str(tree)).read()
     (tree / "JPEGImages/antelope").rmdir()
     with refused("no folder for antelope"):
-        AWA2Dataset(root=str(tree)).load()
+        AWA2(root=str(tree)).read()
 
 
 def test_text_is_readable(tree):
-    assert list(AWA2Dataset(root=str(tree)).load().classes["text"]) == ["antelope", "grizzly bear", "killer whale"]
+    assert list(AWA2(root=str(tree)).read().classes["text"]) == ["antelope", "grizzly bear", "killer whale"]

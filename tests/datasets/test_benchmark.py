@@ -1,8 +1,9 @@
 import pandas as pd
 import pytest
-from kedro.io import DatasetError
 
-from aezsl.datasets.benchmark import Benchmark, BenchmarkDataset
+from aezsl.data.benchmark import Benchmark
+from aezsl.errors import DataError
+from aezsl.formats.base import BenchmarkFormat
 
 
 def tables():
@@ -25,10 +26,10 @@ def tables():
 )
 def test_inconsistent_tables_are_refused(spoil, message):
     Benchmark(*tables())
-    with pytest.raises(DatasetError, match=message):
+    with pytest.raises(DataError, match=message):
         Benchmark(*spoil(*tables()))
 
 
 def test_missing_files_are_named(tmp_path):
-    with pytest.raises(DatasetError, match=r"classes\.txt is missing: it holds the names"):
-        BenchmarkDataset(root=str(tmp_path)).require("classes.txt", "the names")
+    with pytest.raises(DataError, match=r"classes\.txt is missing: it holds the names"):
+        BenchmarkFormat(root=str(tmp_path)).require("classes.txt", "the names")

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kedro.io import DatasetError
 
-from aezsl.datasets.awa2 import AWA2Dataset
-from aezsl.datasets.cub import CUBDataset
-from aezsl.datasets.dogs import DogsDataset
-from aezsl.datasets.folder import FolderDataset
-from aezsl.datasets.imagenet import ImageNetDataset
-from aezsl.datasets.sun import SUNDataset
+from aezsl.errors import DataError
+from aezsl.formats.awa2 import AWA2
+from aezsl.formats.cub import CUB
+from aezsl.formats.dogs import Dogs
+from aezsl.formats.folder import Folder
+from aezsl.formats.imagenet import ImageNet
+from aezsl.formats.sun import SUN
 from tests.datasets import test_awa2, test_cub, test_dogs, test_folder, test_sun
 from tests.datasets.helpers import folder, quick, touch, write
 
@@ -22,13 +22,13 @@ def cub(root):
     names = ["001.Auk", "002.Bee_eater", "003.Crow"]
     test_cub.Tree(names, np.array([0, 1, 1, 2]), np.array([1, 0, 1, 1]), present, shipped).write(root)
     write(root / "unseen.txt", "003.Crow\n")
-    return CUBDataset(root=str(root), unseen_list="unseen.txt", official_split=True)
+    return CUB(root=str(root), unseen_list="unseen.txt", official_split=True)
 
 
 def sun(root):
     test_sun.write_tree(root, ["a/abbey/1.jpg", "b/bakery/shop/2.jpg"], ["sailing", "driving"], np.eye(2))
     write(root / "unseen.txt", "a/abbey\n")
-    return SUNDataset(root=str(root), unseen_list="unseen.txt")
+    return SUN(root=str(root), unseen_list="unseen.txt")
 
 
 def dogs(root):
@@ -36,12 +36,12 @@ def dogs(root):
     test_dogs.write_tree(root, names)
     write(root / "unseen.txt", f"{names[2]}\n")
     write(root / "breeds.txt", "\n".join(names) + "\n")
-    return DogsDataset(root=str(root), unseen_list="unseen.txt", breeds_list="breeds.txt")
+    return Dogs(root=str(root), unseen_list="unseen.txt", breeds_list="breeds.txt")
 
 
 def awa2(root):
     test_awa2.write_tree(root, ["antelope", "grizzly+bear", "killer+whale"], 1, np.arange(6.0).reshape(3, 2))
-    return AWA2Dataset(root=str(root))
+    return AWA2(root=str(root))
 
 
 def imagenet(root):
@@ -52,14 +52,14 @@ def imagenet(root):
     write(root / "unseen.txt", "\n".join(wnids[2:]) + "\n")
     write(root / "words.txt", "".join(f"{wnid}\tword, {wnid}\n" for wnid in wnids))
     lists = {"seen_list": "seen.txt", "unseen_list": "unseen.txt", "words": "words.txt"}
-    return ImageNetDataset(root=str(root), folders={"train": "train"}, **lists)
+    return ImageNet(root=str(root), folders={"train": "train"}, **lists)
 
 
 def own(root):
     columns = {"class_name": ["ant", "bee", "cat"], "role": ["seen", "seen", "unseen"], "legs": [6, 6, 4]}
     columns["description"] = ["small, busy", 'it "hums"', "soft"]
     test_folder.write_tree(root, columns, [2, 1, 0], unlabelled=1)
-    return FolderDataset(root=str(root))
+    return Folder(root=str(root))
 
 
 @st.composite
@@ -90,15 +90,15 @@ def damages(draw):
 def test_a_damaged_file_is_refused_by_us_or_does_no_harm(layout, spoil, which):
     with folder() as root:
         dataset = layout(root)
-        whole = dataset.load()
+        whole = dataset.read()
         files = sorted(path for path in root.rglob("*") if path.is_file())
         path = files[int(which * len(files))]
         content = spoil(path.read_bytes())
         path.unlink() if content is None else path.write_bytes(content)
         found, message = None, ""
         try:
-            found = dataset.load()
-        except DatasetError as error:
+            found = dataset.read()
+        except DataError as error:
             message = str(error)
         # Kedro wraps what others raise into "Failed while loading": that would be a traceback from the depths.
         assert not message.startswith("Failed while loading"), message

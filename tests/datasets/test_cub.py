@@ -7,7 +7,7 @@ import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.datasets.cub import N_ATTRIBUTES, CUBDataset, readable
+from aezsl.formats.cub import CUB, N_ATTRIBUTES, readable
 from tests.datasets.helpers import cut, drop_line, folder, numbered, quick, reference, refused, words, write
 
 TABLES = ("classes.txt", "images.txt", "image_class_labels.txt", "train_test_split.txt")
@@ -53,8 +53,8 @@ def trees(draw):
 def test_reads_what_was_written(tree, malformed):
     with folder() as root:
         tree.write(root, extra_columns={1} if malformed else ())
-        data = CUBDataset(root=str(root), unseen_list="unseen.txt", official_split=True).load()
-        shipped = CUBDataset(root=str(root), attributes="shipped").load()
+        data = CUB(root=str(root), unseen_list="unseen.txt", official_split=True).read()
+        shipped = CUB(root=str(root), attributes="shipped").read()
         assert all(path.startswith(str(root / "images")) for path in data.images["path"])
     assert list(data.classes["class_name"]) == tree.names
     assert list(data.images["class_name"]) == [tree.names[label] for label in tree.labels]
@@ -79,7 +79,7 @@ def test_a_truncated_file_is_named(tree, relative, damage, fraction):
         damage(root / relative, fraction)
         # Losing the last entry shows in the file that is then longer, whose error names both.
         with refused(".txt", relative.split("/")[-1]):
-            CUBDataset(root=str(root), unseen_list="unseen.txt", official_split=True).load()
+            CUB(root=str(root), unseen_list="unseen.txt", official_split=True).read()
 
 
 @pytest.fixture
@@ -96,13 +96,13 @@ def tree(tmp_path):
 def test_a_missing_file_is_named(tree, relative):
     (tree / relative).unlink()
     with refused(tree / relative, "README.md"):
-        CUBDataset(root=str(tree)).load()
+        CUB(root=str(tree)).read()
 
 
 def test_without_image_attributes_the_percentages_are_offered(tree):
     (tree / LABELS).unlink()
     with refused("attributes: shipped"):
-        CUBDataset(root=str(tree)).load()
+        CUB(root=str(tree)).read()
 
 
 @pytest.mark.parametrize(
@@ -129,22 +129,22 @@ def test_without_image_attributes_the_percentages_are_offered(tree):
 def test_wrong_contents_are_refused(tree, relative, text, parts):
     write(tree / relative, text)
     with refused(*parts):
-        CUBDataset(root=str(tree), unseen_list="unseen.txt").load()
+        CUB(root=str(tree), unseen_list="unseen.txt").read()
 
 
 def test_shipped_percentages_of_another_shape_are_refused(tree):
     np.savetxt(tree / SHIPPED, np.ones((2, N_ATTRIBUTES)))
     with refused(SHIPPED, "(3, 312)", "(2, 312)"):
-        CUBDataset(root=str(tree), attributes="shipped").load()
+        CUB(root=str(tree), attributes="shipped").read()
 
 
 def test_bad_arguments_are_refused(tree):
     with refused("'images' or 'shipped'"):
-        CUBDataset(root=str(tree), attributes="continuous")
+        CUB(root=str(tree), attributes="continuous")
     with refused("unseen_list"):
-        CUBDataset(root=str(tree), official_split=True)
+        CUB(root=str(tree), official_split=True)
     with refused("nowhere.txt"):
-        CUBDataset(root=str(tree), unseen_list="nowhere.txt").load()
+        CUB(root=str(tree), unseen_list="nowhere.txt").read()
 
 
 def test_readable():
@@ -154,7 +154,7 @@ def test_readable():
 
 def test_the_reference_data():
     root = reference("cub", "CUB_200_2011")
-    data = CUBDataset(root=str(root), attributes="shipped", unseen_list="cub_standard").load()
+    data = CUB(root=str(root), attributes="shipped", unseen_list="cub_standard").read()
     assert (len(data.images), len(data.classes)) == (11_788, 200)
     assert (data.classes["role"] == "unseen").sum() == 50
     # The community's file holds the same vectors, scaled to unit length, under the same names.
@@ -173,5 +173,5 @@ def test_the_full_size_is_read_in_seconds(tmp_path):
     names = [f"{i:03d}.Bird" for i in range(1, 201)]
     Tree(names, labels, np.ones(len(labels), int), present, np.ones((200, N_ATTRIBUTES))).write(tmp_path)
     start = time.perf_counter()
-    CUBDataset(root=str(tmp_path)).load()
+    CUB(root=str(tmp_path)).read()
     assert time.perf_counter() - start < 10

@@ -4,7 +4,7 @@ import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.datasets.dogs import DogsDataset
+from aezsl.formats.dogs import Dogs
 from tests.datasets.helpers import folder, quick, reference, refused, touch, words, write
 from tests.datasets.matlab import cells
 
@@ -31,8 +31,8 @@ def test_reads_what_was_written(names, by_wnid):
         kept = names[1:]
         write(root / "breeds.txt", "\n".join(name[:9] if by_wnid else name for name in kept))
         write(root / "unseen.txt", kept[0][:9] if by_wnid else kept[0])
-        data = DogsDataset(root=str(root), breeds_list="breeds.txt", unseen_list="unseen.txt").load()
-        everything = DogsDataset(root=str(root)).load()
+        data = Dogs(root=str(root), breeds_list="breeds.txt", unseen_list="unseen.txt").read()
+        everything = Dogs(root=str(root)).read()
         assert all((root / "Images" / image).exists() for image in data.images["image_id"])
     assert list(data.classes["class_name"]) == kept
     assert list(data.classes["wnid"]) == [name[:9] for name in kept]
@@ -52,7 +52,7 @@ def test_a_list_stands_for_the_images(names, file):
             scipy.io.savemat(root / file, {"file_list": cells(paths)})
         else:
             write(root / file, "\n".join(paths))
-        data = DogsDataset(root=str(root), image_list=file).load()
+        data = Dogs(root=str(root), image_list=file).read()
     assert list(data.images["image_id"]) == paths
     assert list(data.classes["text"]) == [name[10:].replace("_", " ") for name in names]
 
@@ -64,7 +64,7 @@ def tree(tmp_path):
 
 
 def load(root, **arguments):
-    return DogsDataset(root=str(root), **arguments).load()
+    return Dogs(root=str(root), **arguments).read()
 
 
 def test_texts_from_a_folder_or_wordnet(tree):
@@ -114,11 +114,11 @@ def test_missing_images_are_refused(tree):
 
 def test_the_reference_data(tmp_path):
     root = reference("dogs")
-    sample = DogsDataset(root=str(root)).load()
+    sample = Dogs(root=str(root)).read()
     assert (len(sample.images), len(sample.classes)) == (30, 6)
     files = np.load(reference("dogs", "features", "efficientnet_lite0.npz"))["files"]
     listed = write(tmp_path / "files.txt", "\n".join(files))
-    data = DogsDataset(root=str(root), image_list=str(listed)).load()
+    data = Dogs(root=str(root), image_list=str(listed)).read()
     assert (len(data.images), len(data.classes)) == (20_580, 120)
     assert list(data.images["image_id"]) == files.tolist()
     assert data.classes["text"].str.len().min() > 20

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 from PIL import Image
 
-from aezsl.datasets.emoji import EmojiDataset
+from aezsl.formats.emoji import Emoji
 from aezsl.pipelines.ingestion.nodes import select_data
 
 CONCRETE = ["Animals & Nature", "Food & Drink", "Activities", "Travel & Places", "Objects"]
@@ -11,7 +11,7 @@ CONCRETE = ["Animals & Nature", "Food & Drink", "Activities", "Travel & Places",
 
 @pytest.fixture(scope="module")
 def benchmark():
-    return EmojiDataset().load()
+    return Emoji().read()
 
 
 def test_785_concrete_classes_are_drawn_by_all_seven_vendors(benchmark):

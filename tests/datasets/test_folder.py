@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.datasets.folder import TEXT_COLUMNS, FolderDataset
+from aezsl.formats.folder import TEXT_COLUMNS, Folder
 from tests.datasets.helpers import folder, quick, refused, touch, words, write
 
 SUFFIXES = ("jpg", "JPG", "jpeg", "png", "webp", "bmp")
@@ -15,7 +15,7 @@ prose = st.text(st.sampled_from("abc ,;\"\n'é."), min_size=1, max_size=20).map(
 
 
 def load(root):
-    return FolderDataset(root=str(root)).load()
+    return Folder(root=str(root)).read()
 
 
 @st.composite

@@ -7,14 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kedro.io import DatasetError
 
-from aezsl.datasets.imagenet import ImageNetDataset
+from aezsl.errors import DataError
+from aezsl.formats.imagenet import ImageNet
 from tests.datasets.helpers import folder, quick, reference, refused, touch, write
 
 
 def load(root, **arguments):
-    return ImageNetDataset(root=str(root), **arguments).load()
+    return ImageNet(root=str(root), **arguments).read()
 
 
 def wnid(number):
@@ -130,14 +130,14 @@ from pathlib import Path
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 from kedro_datasets.pandas import ParquetDataset
-from aezsl.datasets.imagenet import ImageNetDataset
+from aezsl.datasets.benchmark import BenchmarkDataset
 from aezsl.pipelines import ingestion
 
 root = Path(sys.argv[1])
 catalog = DataCatalog(
     {name: ParquetDataset(filepath=str(root / f"{name}.parquet")) for name in ("images", "classes", "split")}
     | {
-        "raw_benchmark": ImageNetDataset(root=str(root), image_list="files.txt"),
+        "raw_benchmark": BenchmarkDataset(format="imagenet", root=str(root), image_list="files.txt"),
         "params:ingestion": MemoryDataset({"groups": [], "sources": [], "complete": False}),
         "params:split": MemoryDataset({"seed": 0, "unseen_fraction": 0.2, "seen_test_fraction": 0.2}),
     }
@@ -189,12 +189,12 @@ class TestStoredFeatures:
         (tmp_path / "seen.txt").write_text("n00000002\n")
         (tmp_path / "unseen.txt").write_text("n00000001\nn00000003\n")
         lists = {"seen_list": "seen.txt", "unseen_list": "unseen.txt"}
-        benchmark = ImageNetDataset(root=str(tmp_path), features="f.npz", **lists).load()
+        benchmark = ImageNet(root=str(tmp_path), features="f.npz", **lists).read()
         assert benchmark.images["image_id"].tolist() == ["n00000002/0000000", "n00000001/0000001", "n00000002/0000002"]
         assert benchmark.images["class_name"].tolist() == ["n00000002", "n00000001", "n00000002"]
         assert benchmark.classes["role"].tolist() == ["seen", "unseen", "unseen"]
 
     def test_wnids_must_be_there(self, tmp_path):
         np.savez(tmp_path / "f.npz", X=np.zeros((3, 2)))
-        with pytest.raises(DatasetError, match="expected an array wnid"):
-            ImageNetDataset(root=str(tmp_path), features="f.npz").load()
+        with pytest.raises(DataError, match="expected an array wnid"):
+            ImageNet(root=str(tmp_path), features="f.npz").read()

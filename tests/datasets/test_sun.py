@@ -5,7 +5,7 @@ import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.datasets.sun import SUNDataset, readable
+from aezsl.formats.sun import SUN, readable
 from tests.datasets.helpers import folder, quick, reference, refused, words, write
 from tests.datasets.matlab import cells, save_v73
 
@@ -42,7 +42,7 @@ def test_reads_what_was_written(tree, save):
         write_tree(root, files, names, votes, save)
         unseen = files[0].rpartition("/")[0]
         write(root / "unseen.txt", unseen)
-        data = SUNDataset(root=str(root), unseen_list="unseen.txt").load()
+        data = SUN(root=str(root), unseen_list="unseen.txt").read()
     assert list(data.images["image_id"]) == files
     scenes = [file.rpartition("/")[0] for file in files]
     assert list(data.classes["class_name"]) == list(dict.fromkeys(scenes))
@@ -66,26 +66,26 @@ def test_a_missing_or_broken_file_is_named(tree, file):
     for broken in (whole[: len(whole) // 2], whole[:-9], b"", b"not a mat file at all" * 20):
         path.write_bytes(broken)
         with refused(path, "cannot be read"):
-            SUNDataset(root=str(tree)).load()
+            SUN(root=str(tree)).read()
     path.unlink()
     with refused(path, "README.md"):
-        SUNDataset(root=str(tree)).load()
+        SUN(root=str(tree)).read()
 
 
 def test_other_variables_and_shapes_are_refused(tree):
     path = tree / "SUNAttributeDB" / FILES[2]
     scipy.io.savemat(path, {"labels": np.eye(2)})
     with refused(path, "no labels_cv", "it has labels"):
-        SUNDataset(root=str(tree)).load()
+        SUN(root=str(tree)).read()
     scipy.io.savemat(path, {"labels_cv": np.eye(3)})
     with refused(path, "(2, 2)", "(3, 3)"):
-        SUNDataset(root=str(tree)).load()
+        SUN(root=str(tree)).read()
     scipy.io.savemat(path, {"labels_cv": np.full((2, 2), np.nan)})
     with refused(path, "finite"):
-        SUNDataset(root=str(tree)).load()
+        SUN(root=str(tree)).read()
     scipy.io.savemat(tree / "SUNAttributeDB" / FILES[0], {"images": np.eye(2)})
     with refused("images.mat", "cell array"):
-        SUNDataset(root=str(tree)).load()
+        SUN(root=str(tree)).read()
 
 
 def test_a_v73_struct_is_refused(tree):
@@ -93,19 +93,19 @@ def test_a_v73_struct_is_refused(tree):
     with h5py.File(path, "w") as file:
         file.create_group("images")
     with refused(path, "struct"):
-        SUNDataset(root=str(tree)).load()
+        SUN(root=str(tree)).read()
 
 
 def test_images_without_a_scene_are_refused(tree):
     write_tree(tree, ["abbey.jpg", "b/2.jpg"], ["sailing", "driving"], np.eye(2))
     with refused("images.mat", "abbey.jpg"):
-        SUNDataset(root=str(tree)).load()
+        SUN(root=str(tree)).read()
 
 
 def test_unknown_scenes_are_refused(tree):
     write(tree / "unseen.txt", "abbey\n")
     with refused("unseen.txt", "did you mean 'a/abbey'"):
-        SUNDataset(root=str(tree), unseen_list="unseen.txt").load()
+        SUN(root=str(tree), unseen_list="unseen.txt").read()
 
 
 def test_readable():
@@ -115,7 +115,7 @@ def test_readable():
 
 
 def test_the_reference_data():
-    data = SUNDataset(root=str(reference("sun")), unseen_list="sun_paper").load()
+    data = SUN(root=str(reference("sun")), unseen_list="sun_paper").read()
     assert (len(data.images), len(data.classes), len(data.attribute_names)) == (14_340, 717, 102)
     assert (data.images["class_name"].value_counts() == 20).all()
     assert (data.classes["role"] == "unseen").sum() == 10

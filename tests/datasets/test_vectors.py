@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.datasets.vectors import read_vectors
+from aezsl.formats.word_vectors import read_vectors
 from tests.datasets.helpers import folder, quick, reference, refused, words, write
 
 

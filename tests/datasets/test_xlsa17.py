@@ -6,7 +6,7 @@ import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.datasets.xlsa17 import Xlsa17Dataset, read_classes, read_features, read_split
+from aezsl.formats.xlsa17 import Xlsa17, read_classes, read_features, read_split
 from tests.datasets.helpers import folder, quick, reference, refused, words
 from tests.datasets.matlab import cells, save_v73
 
@@ -70,7 +70,7 @@ def contents(draw):
 def test_reads_what_was_written(files, version):
     with folder() as root:
         at = files.write(root, SAVES[version])
-        data = Xlsa17Dataset(root=str(root), name="TOY").load()
+        data = Xlsa17(root=str(root), name="TOY").read()
         ids, features = read_features(at / "res101.mat")
         split = read_split(at / "att_splits.mat", len(files.labels))
     assert list(data.images["image_id"]) == ids
@@ -100,7 +100,7 @@ def test_broken_bytes_are_refused_or_harmless(files, version, data):
         whole = path.read_bytes()
         path.write_bytes(whole[: data.draw(st.integers(0, len(whole) * 9 // 10))])
         with refused(path):
-            Xlsa17Dataset(root=str(root), name="TOY").load()
+            Xlsa17(root=str(root), name="TOY").read()
             read_features(at / "res101.mat")
 
 
@@ -113,7 +113,7 @@ def files():
 
 
 def load(root):
-    return Xlsa17Dataset(root=str(root), name="TOY").load()
+    return Xlsa17(root=str(root), name="TOY").read()
 
 
 def test_indices_left_0_based_are_refused(files, tmp_path):
@@ -152,7 +152,7 @@ def test_wrong_contents_are_refused(files, tmp_path, changes, parts):
 def test_missing_keys_and_files_are_named(files, tmp_path):
     at = files.write(tmp_path)
     with refused("no data set 'CUB'", "TOY"):
-        Xlsa17Dataset(root=str(tmp_path), name="CUB").load()
+        Xlsa17(root=str(tmp_path), name="CUB").read()
     content = {k: v for k, v in scipy.io.loadmat(at / "att_splits.mat").items() if k[0] != "_"}
     del content["test_seen_loc"]
     scipy.io.savemat(at / "att_splits.mat", content)

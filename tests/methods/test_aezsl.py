@@ -3,7 +3,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.methods import make_method
-from aezsl.methods.aezsl import AEZSL
+from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.selection import grid_points
 from tests.methods.contract import MethodContract
 from tests.oracles.aezsl import aezsl_dense, aezsl_gradient, aezsl_objective, cosines, single_mapping
@@ -201,7 +201,7 @@ def test_the_table_does_not_depend_on_its_chunks(monkeypatch):
     data = make_synthetic()
     points = [{"lambda3": value} for value in np.geomspace(0.1, 10, 30)]
     whole = [model.classifiers(data.S_new) for model in AEZSL().fit_path(*data[:3], points)]
-    monkeypatch.setattr("aezsl.methods._aezsl_path.CHUNK_ENTRIES", 3 * 10 * 10)  # three of the eight targets
+    monkeypatch.setattr("aezsl.methods.aezsl.path_table.CHUNK_ENTRIES", 3 * 10 * 10)  # three of the eight targets
     for P, model in zip(whole, AEZSL().fit_path(*data[:3], points), strict=True):
         assert_equal_to(model.classifiers(data.S_new), P, 1e-5)
 

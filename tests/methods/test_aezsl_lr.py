@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import aezsl.methods._refined as refined
+import aezsl.methods.refinement.refined as refined
 from aezsl.methods import make_method
-from aezsl.methods.refinement import LabelRefinement
+from aezsl.methods.refinement.rounds import LabelRefinement
 from aezsl.selection import class_folds, cross_validate
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from aezsl.methods.aezsl import AEZSL
-from aezsl.methods.aezsl_sim import AEZSLSim
+from aezsl.methods.aezsl.aezsl import AEZSL
+from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
 from tests.methods.contract import MethodContract
 from tests.oracles.aezsl import cosines, single_mapping
 from tests.synthetic import make_synthetic

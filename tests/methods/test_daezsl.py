@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from aezsl.methods import make_method
-from aezsl.methods._adaptive_network import AdaptiveNetwork, adaptive_loss
+from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
 from tests.methods.contract import MethodContract
 from tests.oracles.daezsl import daezsl_loss, decision_matrices
 from tests.synthetic import make_synthetic

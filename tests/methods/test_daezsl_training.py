@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from aezsl.methods import make_method
-from aezsl.training_checkpoint import CheckpointFolder
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from tests.synthetic import make_synthetic
 
 QUICK = {"epochs": 12, "learning_rate": 0.02, "batch_size": 32}
@@ -83,7 +83,7 @@ class TestCheckpoints:
             "import sys; sys.path.insert(0, '.')\n"
             "from tests.synthetic import make_synthetic\n"
             "from aezsl.methods import make_method\n"
-            "from aezsl.training_checkpoint import CheckpointFolder\n"
+            "from aezsl.methods.daezsl.checkpoint import CheckpointFolder\n"
             f"model = make_method('daezsl', **{KILLED!r})\n"
             f"model.fit_resumable(*make_synthetic()[:3], CheckpointFolder({str(tmp_path)!r}))\n"
         )
@@ -107,7 +107,7 @@ KILLED = {**SMALL, "epochs": 60, "batch_size": 4}
 
 MAPPED = """
 import resource, sys
-import numpy as np, pyarrow as pa, torch, aezsl.methods._adaptive_network
+import numpy as np, pyarrow as pa, torch, aezsl.methods.daezsl.network
 from aezsl.methods import make_method
 with pa.memory_map(sys.argv[1]) as source:
     column = pa.ipc.open_file(source).read_all()["vector"].chunk(0)  # no copy: the table is the file

@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from aezsl.methods import make_method
-from aezsl.methods._simplex import simplex_mixtures
 from aezsl.methods.jlse import match_bound, match_weights
+from aezsl.methods.shared.simplex import simplex_mixtures
 from tests.methods.contract import MethodContract
 from tests.oracles.jlse import jlse_pair_objective
 from tests.synthetic import make_synthetic

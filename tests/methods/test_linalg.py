@@ -4,8 +4,9 @@ from contextvars import copy_context
 import numpy as np
 import pytest
 
-from aezsl.methods import METHODS, _linalg, make_method
-from aezsl.methods._linalg import row_space_eigh, shared_decompositions
+from aezsl.methods import METHODS, make_method
+from aezsl.methods.shared import linalg
+from aezsl.methods.shared.linalg import row_space_eigh, shared_decompositions
 from aezsl.selection import cross_validate
 from tests.synthetic import make_synthetic
 
@@ -13,9 +14,9 @@ from tests.synthetic import make_synthetic
 @pytest.fixture
 def counted(monkeypatch):
     """Shapes of the matrices that were really decomposed, with nothing shared from before."""
-    made, decompose = [], _linalg._row_space_eigh
-    monkeypatch.setattr(_linalg, "_shared", {})
-    monkeypatch.setattr(_linalg, "_row_space_eigh", lambda X: (made.append(X.shape), decompose(X))[1])
+    made, decompose = [], linalg._row_space_eigh
+    monkeypatch.setattr(linalg, "_shared", {})
+    monkeypatch.setattr(linalg, "_row_space_eigh", lambda X: (made.append(X.shape), decompose(X))[1])
     return made
 
 
@@ -51,7 +52,7 @@ def test_threads_wait_for_the_one_that_began(counted):
 
 
 def test_the_oldest_are_forgotten_when_there_are_too_many(counted, monkeypatch):
-    monkeypatch.setattr(_linalg, "SHARED_BYTES", 2 * 8 * 9 * 8)  # two of (8, 8) and (8,)
+    monkeypatch.setattr(linalg, "SHARED_BYTES", 2 * 8 * 9 * 8)  # two of (8, 8) and (8,)
     samples = [np.random.default_rng(seed).normal(size=(30, 8)) for seed in range(3)]
     with shared_decompositions():
         for X in (*samples, samples[2], samples[1], samples[0]):
@@ -63,7 +64,7 @@ def test_what_fails_is_not_kept(counted, monkeypatch):
     X = np.ones((3, 2))
     with shared_decompositions():
         with monkeypatch.context() as broken:
-            broken.setattr(_linalg, "_row_space_eigh", lambda X: (_ for _ in ()).throw(MemoryError()))
+            broken.setattr(linalg, "_row_space_eigh", lambda X: (_ for _ in ()).throw(MemoryError()))
             with pytest.raises(MemoryError):
                 row_space_eigh(X)
         row_space_eigh(X)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from aezsl.methods._neighbours import Smoothness, heat_kernel_graph, laplacian
+from aezsl.methods.shared.graph import Smoothness, heat_kernel_graph, laplacian
 from tests.oracles import refinement as oracle
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 5, 500])
 def test_graph_equals_the_literal_one(n_neighbors, monkeypatch):
-    monkeypatch.setattr("aezsl.methods._neighbours.BLOCK_ENTRIES", 700)  # several blocks
+    monkeypatch.setattr("aezsl.methods.shared.graph.BLOCK_ENTRIES", 700)  # several blocks
     X = np.random.default_rng(0).normal(size=(60, 8))
     W = heat_kernel_graph(X, n_neighbors)
     np.testing.assert_allclose(W.toarray(), oracle.graph_weights(X, n_neighbors), rtol=1e-10, atol=1e-14)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aezsl.methods._ranking_sgd import VIOLATORS, compatibilities, minimise_ranking_loss, ranking_loss
+from aezsl.methods.shared.ranking_sgd import VIOLATORS, compatibilities, minimise_ranking_loss, ranking_loss
 from tests.oracles.ranking import sampled_ranking_loss
 from tests.synthetic import make_synthetic
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import solve
 
 from aezsl.methods import make_method
-from aezsl.methods._pool import Pool
-from aezsl.methods.refinement import LabelRefinement
+from aezsl.methods.refinement.pool import Pool
+from aezsl.methods.refinement.rounds import LabelRefinement
 from tests.oracles import refinement as oracle
 from tests.oracles.eszsl import one_hot
 from tests.synthetic import make_synthetic

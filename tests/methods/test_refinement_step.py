@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from aezsl.methods._neighbours import Smoothness, heat_kernel_graph
-from aezsl.methods._refinement_step import Step, Weights
-from aezsl.methods.refinement import transition_matrix
+from aezsl.methods.refinement.rounds import transition_matrix
+from aezsl.methods.refinement.step import Step, Weights
+from aezsl.methods.shared.graph import Smoothness, heat_kernel_graph
 from tests.oracles import refinement as oracle
 from tests.oracles.eszsl import one_hot
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from aezsl.methods._simplex import project_to_simplex, simplex_mixtures
+from aezsl.methods.shared.simplex import project_to_simplex, simplex_mixtures
 from tests.synthetic import make_synthetic
 
 

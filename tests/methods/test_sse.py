@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aezsl.methods import make_method
-from aezsl.methods._simplex import simplex_mixtures
+from aezsl.methods.shared.simplex import simplex_mixtures
 from aezsl.methods.sse import margin_weights
 from tests.methods.contract import MethodContract
 from tests.oracles.sse import sse_objective, sse_pair_rows, sse_weights

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from aezsl.methods._threads import n_threads, one_blas_thread, run_side_by_side
+from aezsl.methods.shared.threads import n_threads, one_blas_thread, run_side_by_side
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,10 @@ from aezsl.hooks import OneThreadPerTask
 from aezsl.methods import METHODS
 from aezsl.pipeline_registry import create_method_pipeline, register_pipelines
 from aezsl.pipelines import comparison
-from aezsl.pipelines.comparison.nodes import comparison_table, to_markdown
-from aezsl.pipelines.comparison.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1
 from aezsl.pipelines.training import nodes
 from aezsl.provenance import Cost
+from aezsl.reporting.comparison import comparison_table, to_markdown
+from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1
 from tests.pipelines.test_methods import make_problem, run
 
 

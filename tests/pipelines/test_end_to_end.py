@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
-from aezsl.datasets.emoji import EmojiDataset
 from aezsl.datasets.model import ModelDataset, RecipeDataset
-from aezsl.recipe import TrainedModel
-from aezsl.vision.extraction import read_image
+from aezsl.encoders.images.extraction import read_image
+from aezsl.formats.emoji import Emoji
+from aezsl.serving.recipe import TrainedModel
 
 SEEN, UNSEEN = ("dog", "cat", "apple", "tangerine"), ("horse", "peach")
 ATTRIBUTES = {
@@ -29,7 +29,7 @@ ATTRIBUTES = {
 def project(make_project):
     project = make_project()
     root = project.folder / "data/01_raw/own"
-    drawings = EmojiDataset().load().images.groupby("class_name")["path"]
+    drawings = Emoji().read().images.groupby("class_name")["path"]
     for name in SEEN + UNSEEN:
         (root / "images" / name).mkdir(parents=True)
         for number, file in enumerate(drawings.get_group(name).head(2)):

@@ -9,8 +9,8 @@ import pytest
 import scipy.io
 
 from aezsl import settings
-from aezsl.datasets.sun import SUNDataset
-from aezsl.datasets.xlsa17 import read_classes, read_split
+from aezsl.formats.sun import SUN
+from aezsl.formats.xlsa17 import read_classes, read_split
 from tests.conftest import ROOT
 from tests.datasets.helpers import reference
 from tests.datasets.matlab import cells
@@ -19,12 +19,12 @@ from tests.synthetic import make_synthetic
 
 #: Adapter, backbone and kinds of semantics of each.
 ENVIRONMENTS = {
-    "cub": ("CUBDataset", "vgg19", ["attributes"]),
-    "sun": ("SUNDataset", "vgg19", ["attributes"]),
-    "dogs": ("DogsDataset", "googlenet", ["bag_of_words", "wordnet"]),
-    "awa2": ("AWA2Dataset", "resnet101", ["attributes"]),
-    "xlsa17": ("Xlsa17Dataset", "file", ["attributes"]),
-    "own": ("FolderDataset", "efficientnet_lite0", ["auto"]),
+    "cub": ("cub", "vgg19", ["attributes"]),
+    "sun": ("sun", "vgg19", ["attributes"]),
+    "dogs": ("dogs", "googlenet", ["bag_of_words", "wordnet"]),
+    "awa2": ("awa2", "resnet101", ["attributes"]),
+    "xlsa17": ("xlsa17", "file", ["attributes"]),
+    "own": ("folder", "efficientnet_lite0", ["auto"]),
 }
 
 
@@ -41,18 +41,17 @@ def test_each_says_how_its_data_are_read_and_described(env):
     adapter, backbone, kinds = ENVIRONMENTS[env]
     loader = configuration(env)
     entry, parameters = loader["catalog"]["raw_benchmark"], loader["parameters"]
-    assert entry["type"].endswith(f".{adapter}")
+    assert entry["format"] == adapter
     assert entry["root"].startswith("data/01_raw/")
     assert parameters["feature_extraction"]["backbone"] == backbone
     assert parameters["feature_extraction"]["batch_size"] == 8  # what the overlay does not name stays
     assert [source["kind"] for source in parameters["semantic_embedding"]["sources"]] == kinds
-    assert parameters["ingestion"] == {"groups": [], "sources": [], "complete": False}
     assert parameters["selection"]["rule"] == ("random" if env in ("own", "cub") else "first")
 
 
 def test_no_two_share_a_place_or_an_experiment():
     places = [configuration(env)["globals"]["benchmark"] for env in (*ENVIRONMENTS, "local")]
-    places += [configuration("xlsa17", {"xlsa17": {"name": name}})["globals"]["benchmark"] for name in ("AWA2", "APY")]
+    places += [configuration("xlsa17", {"xlsa17": {"name": name}})["globals"]["benchmark"] for name in ("awa2", "APY")]
     places.append(configuration("own", {"own": {"name": "shells"}})["globals"]["benchmark"])
     assert len(set(map(str.lower, places))) == len(places)
 
@@ -127,7 +126,7 @@ def attributes_seen_through_noise(attributes, seed=0):
 def test_sun_from_the_official_files_to_the_papers_ten_scenes(make_project, tmp_path):
     """The real tables and split; the images are not in the reference data, so their features are made up."""
     root = reference("sun")
-    data = SUNDataset(root=str(root)).load()
+    data = SUN(root=str(root)).read()
     attributes = np.stack(data.images["class_name"].map(data.classes.set_index("class_name")["attributes"]))
     X = attributes_seen_through_noise(attributes)
     np.savez(tmp_path / "features.npz", X=X, image_id=data.images["image_id"].to_numpy(str))

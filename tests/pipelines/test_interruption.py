@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from PIL import Image
 
-from aezsl.datasets.vector_store import VectorStoreDataset
+from aezsl.data.vector_store import VectorStore
 from tests.conftest import ROOT
 
 N_IMAGES, SHARD = 400, 16
@@ -63,4 +63,4 @@ def test_a_kill_loses_at_most_one_shard(make_project, tmp_path):
     assert f"{kept}/{N_IMAGES}" in again.stderr  # the bar starts where the killed run has ended
     assert [path.stat().st_mtime_ns for path in shards] == written
     rows = sum(pq.read_metadata(path).num_rows for path in store.glob("*/*.parquet"))
-    assert rows == len(VectorStoreDataset(filepath=str(store)).load().ids) == N_IMAGES  # none twice, none missing
+    assert rows == len(VectorStore(store).load().ids) == N_IMAGES  # none twice, none missing

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.datasets.candidates import Candidates
+from aezsl.data.candidates import Candidates
+from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import feasible_sets, hierarchical_metrics
 from aezsl.methods import make_method
 from aezsl.pipelines.evaluation.nodes import evaluate_candidates, tabulate_candidates
-from aezsl.problem import Problem
 from tests.synthetic import make_synthetic
 
 DATA = make_synthetic(n_seen=20, n_unseen=30, per_class=6)

@@ -10,13 +10,13 @@ import yaml
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 
-from aezsl.datasets.candidates import Candidates
+from aezsl.data.candidates import Candidates
+from aezsl.data.problem import Problem
 from aezsl.methods import METHODS, REFINES
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
-from aezsl.problem import Problem
 from aezsl.selection import held_out_mask
-from aezsl.training_checkpoint import CheckpointFolder
 from tests.conftest import ROOT
 from tests.synthetic import make_synthetic
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aezsl.datasets.vector_store import VectorStoreDataset
+from aezsl.data.vector_store import VectorStore
 from tests.datasets.helpers import reference
 
 
@@ -29,7 +29,7 @@ def test_recomputed_features_match_the_stored_ones(make_project, env, data):
     project = make_project()
     for pipeline in ("ingestion", "feature_extraction"):
         project.kedro("run", f"--env={env}", f"--pipeline={pipeline}", f"--params={','.join(given)}")
-    vectors = VectorStoreDataset(filepath=str(project.folder / f"data/04_feature/{env}/features")).load()
+    vectors = VectorStore(project.folder / f"data/04_feature/{env}/features").load()
     assert sorted(vectors.ids) == present
     row_of = {name: row for row, name in enumerate(files)}
     stored = np.load(reference(env, "features/efficientnet_lite0.npz"))["X"]

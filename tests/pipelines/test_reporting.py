@@ -12,8 +12,8 @@ import pytest
 
 from aezsl.datasets.results import ResultsDataset
 from aezsl.methods import make_method
-from aezsl.pipelines.qualitative.nodes import explain_cases, explain_mapping
-from aezsl.pipelines.reporting.nodes import make_page, make_tables, write_tables
+from aezsl.reporting.explanations import explain_cases, explain_mapping
+from aezsl.reporting.page import make_page, make_tables, write_tables
 from tests.pipelines.test_methods import make_problem
 
 PARAMETERS = {"report": {"benchmark": "made up", "gallery_width": 100}, "split": {"seed": 3}}

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.datasets.vector_store import VectorStoreDataset
-from aezsl.vectors import VectorChunk
+from aezsl.data.vector_store import VectorStore
+from aezsl.data.vectors import VectorChunk, VectorSet
 from tests.conftest import ROOT
 
 ROWS, WIDTH, SHARDS, CLASSES = 120_000, 512, 12, 8  # 246 MB of float32
@@ -17,17 +17,17 @@ ROWS, WIDTH, SHARDS, CLASSES = 120_000, 512, 12, 8  # 246 MB of float32
 RUN = """
 import resource, sys
 from pathlib import Path
-import numpy as np, pandas as pd, torch, pyarrow.parquet, aezsl.methods._adaptive_network
+import numpy as np, pandas as pd, torch, pyarrow.parquet, aezsl.methods.daezsl.network
 from aezsl.datasets.mapped_arrays import MappedArraysDataset
-from aezsl.datasets.vector_store import VectorStoreDataset
+from aezsl.data.vector_store import VectorStore
 from aezsl.pipelines.training.nodes import assemble_problem, fit_network, rank_targets
-from aezsl.training_checkpoint import CheckpointFolder
-from aezsl.vectors import Vectors
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+from aezsl.data.vectors import Vectors
 folder, allowed = Path(sys.argv[1]), int(sys.argv[2])
 split, classes = pd.read_parquet(folder / "split.parquet"), pd.read_parquet(folder / "classes.parquet")
 held = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (held + allowed, held + allowed))
-features = VectorStoreDataset(filepath=str(folder / "features"), streamed=sys.argv[3] == "streamed").load()
+features = VectorStore(folder / "features", streamed=sys.argv[3] == "streamed").load()
 store = MappedArraysDataset(filepath=str(folder / "mapped")).load()
 semantics = Vectors(classes["class_name"].to_numpy(), np.random.default_rng(0).normal(size=(len(classes), 6)))
 problem, summary, _ = assemble_problem(
@@ -45,11 +45,12 @@ print(summary["n_train"], len(history), len(ranking.classes))
 def folder(tmp_path_factory):
     """A store of features, in shards, and the tables that go with it."""
     folder = tmp_path_factory.mktemp("streaming")
-    store, rng = VectorStoreDataset(filepath=str(folder / "features")), np.random.default_rng(0)
+    store, rng = VectorStore(folder / "features"), np.random.default_rng(0)
     ids = np.array([f"image {i}" for i in range(ROWS)])
     for part in np.array_split(ids, SHARDS):
         vectors = rng.random((len(part), WIDTH), dtype=np.float32)
-        store.save(VectorChunk("net", {"backbone": "file"}, part.tolist(), [""] * len(part), vectors))
+        store.add(VectorChunk("net", part.tolist(), [""] * len(part), vectors))
+    store.use(VectorSet("net", {"backbone": "file"}))
     names = np.array([f"class {i}" for i in range(CLASSES)])
     roles = np.where(np.arange(CLASSES) < CLASSES - 2, "seen", "unseen")
     label = np.arange(ROWS) % CLASSES

@@ -7,10 +7,10 @@ import pytest
 import torch
 from PIL import Image
 
-from aezsl.vision.backbones import make_backbone
-from aezsl.vision.extraction import extract_features, read_image
-from aezsl.vision.networks import efficientnet_lite0, torchvision_network
-from aezsl.vision.torchvision import torchvision
+from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.extraction import extract_features, read_image
+from aezsl.encoders.images.networks import efficientnet_lite0, torchvision_network
+from aezsl.encoders.torchvision import torchvision
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,7 @@ def test_unknown_names_are_refused():
 
 def test_naming_a_backbone_does_not_import_torch():
     code = (
-        "import sys; from aezsl.vision.backbones import make_backbone; make_backbone('efficientnet_lite0').fingerprint"
+        "import sys; from aezsl.encoders.images.backbones import make_backbone; "
+        "make_backbone('efficientnet_lite0').fingerprint"
     )
     subprocess.run([sys.executable, "-c", f"{code}; sys.exit('torch' in sys.modules)"], check=True)

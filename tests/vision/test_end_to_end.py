@@ -7,14 +7,14 @@ import pytest
 import torch
 from PIL import Image
 
-from aezsl.datasets.emoji import EmojiDataset
+from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.end_to_end import CROP_AREA, GoogLeNetFeatures, ImageInputs, centre_crop, pixels, random_crop
+from aezsl.encoders.images.extraction import read_image
+from aezsl.encoders.torchvision import torchvision
+from aezsl.formats.emoji import Emoji
 from aezsl.methods import make_method
-from aezsl.methods._adaptive_network import AdaptiveNetwork, adaptive_loss
-from aezsl.training_checkpoint import CheckpointFolder
-from aezsl.vision.backbones import make_backbone
-from aezsl.vision.end_to_end import CROP_AREA, GoogLeNetFeatures, ImageInputs, centre_crop, pixels, random_crop
-from aezsl.vision.extraction import read_image
-from aezsl.vision.torchvision import torchvision
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
 from tests.methods.test_daezsl_training import Interrupted
 
 CLASSES = ("dog", "cat", "horse", "apple", "banana", "bus")
@@ -24,7 +24,7 @@ TRAINING = {"epochs": 3, "validation_fraction": 0.0, "batch_size": 12, "random_s
 
 @pytest.fixture(scope="module")
 def drawings():
-    images = EmojiDataset().load().images
+    images = Emoji().read().images
     chosen = images[images["class_name"].isin(CLASSES) & images["source"].isin(["Appl", "Goog", "Joy", "Twtr"])]
     names = sorted(set(chosen["class_name"]))
     assert len(names) == len(CLASSES)

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from aezsl.datasets.vector_store import VectorCacheDataset, VectorStoreDataset
+from aezsl.data.vector_store import VectorStore
+from aezsl.data.vectors import VectorSet
+from aezsl.encoders.images.backbones import Backbone
+from aezsl.encoders.images.extraction import UnreadableImageError, extract_features, read_image
 from aezsl.pipelines.feature_extraction import nodes
-from aezsl.vision.backbones import Backbone
-from aezsl.vision.extraction import UnreadableImageError, extract_features, read_image
 
 
 class Counting:
@@ -38,15 +39,16 @@ def images(tmp_path):
 
 @pytest.fixture
 def store(tmp_path):
-    return VectorStoreDataset(filepath=str(tmp_path / "store"))
+    return VectorStore(tmp_path / "store")
 
 
 def run(images, store, counting, stop_after=None):
     known = store.known(counting.backbone.fingerprint)
-    for number, (chunk, _) in enumerate(extract_features(images, known, counting.backbone, 4, 8)):
-        store.save(chunk)
+    for number, (chunk, _) in enumerate(extract_features(images, known, counting.backbone, 4, 8), start=1):
+        store.add(chunk)
         if number == stop_after:
             break
+    store.use(VectorSet(counting.backbone.fingerprint))
 
 
 def test_features_belong_to_their_images(images, store):
@@ -84,10 +86,10 @@ def test_unreadable_images_fail_by_name_or_are_skipped(images, tmp_path, monkeyp
     (tmp_path / "20.png").unlink()
     monkeypatch.setattr(nodes, "make_backbone", lambda *_: Counting().backbone)
     settings = {"backbone": "x", "weights": "", "layer": None, "batch_size": 4, "shard_size": 8, "on_error": "fail"}
-    cache = VectorCacheDataset(filepath=str(tmp_path / "store"))
+    cache = VectorStore(tmp_path / "store")
     with pytest.raises(UnreadableImageError, match=r"2 images cannot be read:(?s:.)*3\.png(?s:.)*20\.png"):
-        list(nodes.extract(images, cache, settings))
-    *_, (_, unreadable) = nodes.extract(images, cache, settings | {"on_error": "skip"})
+        nodes.extract(images, cache, settings)
+    _, unreadable = nodes.extract(images, cache, settings | {"on_error": "skip"})
     assert set(unreadable) == {"3", "20"}
 
 

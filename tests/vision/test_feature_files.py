@@ -2,15 +2,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.vision.feature_files import import_features
+from aezsl.formats.feature_files import import_features
 
 IMAGES = pd.DataFrame({"image_id": ["a", "b", "c"], "path": ["", "", ""], "class_name": ["x", "x", "y"]})
 
 
+class Store:
+    """Remembers what is added."""
+
+    def __init__(self, known):
+        self.values, self._known = {}, known
+
+    def known(self, fingerprint):
+        return dict.fromkeys(self._known, "")
+
+    def add(self, chunk):
+        self.values |= dict(zip(chunk.ids, chunk.vectors[:, 0].tolist(), strict=True))
+
+
 def imported(path, images=IMAGES, known=()):
-    header, *chunks = import_features(images, str(path), lambda _: dict.fromkeys(known, ""))
-    assert len(header.ids) == 0
-    return {i: v for chunk in chunks for i, v in zip(chunk.ids, chunk.vectors[:, 0].tolist(), strict=True)}
+    store = Store(known)
+    assert import_features(images, str(path), store).fingerprint.startswith("file-")
+    return store.values
 
 
 def test_rows_are_found_by_id_or_by_order(tmp_path):

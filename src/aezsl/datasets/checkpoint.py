@@ -2,28 +2,22 @@
 
 from typing import Any
 
-from kedro.io import AbstractDataset, DatasetError
+from aezsl.datasets.read_only import ReadOnlyDataset
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 
-from aezsl.training_checkpoint import CheckpointFolder
 
-
-class CheckpointDataset(AbstractDataset[None, CheckpointFolder]):
+class CheckpointDataset(ReadOnlyDataset[CheckpointFolder]):
     """Loads the folder itself, existing or not: a training reads and writes there while its node runs."""
 
+    why = "checkpoints are written by the training itself"
+
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        super().__init__(metadata=metadata)
         self._filepath = filepath
-        self.metadata = metadata
 
     def load(self) -> CheckpointFolder:
         """The folder."""
         return CheckpointFolder(self._filepath)
-
-    def save(self, data: None) -> None:
-        """Refuse: the training writes its own checkpoints."""
-        raise DatasetError("checkpoints are written by the training itself")
-
-    def _exists(self) -> bool:
-        return True
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": self._filepath}

@@ -10,8 +10,8 @@ from typing import Any
 from kedro.io import AbstractDataset, DatasetError
 
 import aezsl
-from aezsl.datasets.model import ModelDataset, RecipeDataset
-from aezsl.recipe import TrainedModel
+from aezsl.serving.model_file import save_trained
+from aezsl.serving.recipe import TrainedModel
 
 #: What serving imports, whichever backbone and text encoder the model was trained with.
 PACKAGES = (
@@ -26,7 +26,7 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
 
     It holds the arrays of model and recipe, the code that reads them (a copy of this package) and the versions of
     what that code needs, but no pickle: ``mlflow.pyfunc.load_model(folder)``, or
-    ``mlflow models serve --model-uri folder --env-manager local``. How to ask it: see ``aezsl.serving``.
+    ``mlflow models serve --model-uri folder --env-manager local``. How to ask it: see ``aezsl.serving.service``.
     """
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
@@ -37,15 +37,15 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
         """Write beside the place, then rename."""
         import mlflow.pyfunc
 
-        from aezsl.serving import example, make_signature
+        from aezsl.serving.service import example, make_signature
 
         self._filepath.parent.mkdir(parents=True, exist_ok=True)
         new, old = (self._filepath.with_name(f".{uuid.uuid4().hex}") for _ in range(2))
         with tempfile.TemporaryDirectory() as arrays:
-            write_arrays(Path(arrays), data)
+            save_trained(Path(arrays), data)
             mlflow.pyfunc.save_model(
                 new,
-                loader_module="aezsl.serving",
+                loader_module="aezsl.serving.service",
                 data_path=arrays,
                 code_paths=[str(Path(aezsl.__file__).parent)],
                 signature=make_signature(),
@@ -70,15 +70,3 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._filepath)}
-
-
-def write_arrays(folder: Path, data: TrainedModel) -> None:
-    """Model and recipe as files."""
-    ModelDataset(filepath=str(folder / "model.npz")).save(data.model)
-    RecipeDataset(filepath=str(folder / "recipe.npz")).save(data.recipe)
-
-
-def read_arrays(folder: Path) -> TrainedModel:
-    """What ``write_arrays`` wrote."""
-    model = ModelDataset(filepath=str(folder / "model.npz")).load()
-    return TrainedModel(model, RecipeDataset(filepath=str(folder / "recipe.npz")).load())

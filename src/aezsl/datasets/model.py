@@ -1,42 +1,36 @@
-"""Fitted methods on disk: numbers and a description, never code."""
+"""Trained models as catalog entries."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
-import numpy as np
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
-from aezsl.datasets._npz import load_npz, save_npz
-from aezsl.methods import METHODS, ZeroShotClassifier, make_method
-from aezsl.recipe import Recipe
+from aezsl.methods import ZeroShotClassifier
+from aezsl.serving.model_file import load_model, load_recipe, save_model, save_recipe
+from aezsl.serving.recipe import Recipe
+
+T = TypeVar("T")
 
 
-class ModelDataset(AbstractDataset[ZeroShotClassifier, ZeroShotClassifier]):
-    """A fitted method as one ``.npz`` file: its arrays, and its name and parameters as JSON.
+class _FileDataset(AbstractDataset[T, T]):
+    """One file by a pair of functions."""
 
-    Loading looks the method up in the registry and runs nothing from the file (no pickle), so that a model
-    from a stranger is safe to load.
-    """
+    _write: ClassVar[Callable[[Path, Any], None]]
+    _read: ClassVar[Callable[[Path], Any]]
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
         self._filepath = Path(filepath)
         self.metadata = metadata
 
-    def save(self, data: ZeroShotClassifier) -> None:
-        """Write the file."""
-        path = f"{type(data).__module__}:{type(data).__name__}"
-        name = next((name for name, registered in METHODS.items() if registered == path), None)
-        if name is None:
-            raise DatasetError(f"{path} is not a registered method; add it to aezsl.methods.METHODS")
-        state = data.get_state()
-        arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
-        scalars = {key: value for key, value in state.items() if key not in arrays}
-        save_npz(self._filepath, {"method": name, "parameters": data.get_params(), "scalars": scalars}, arrays)
+    def save(self, data: T) -> None:
+        """Write the file, whole or not at all."""
+        type(self)._write(self._filepath, data)
 
-    def load(self) -> ZeroShotClassifier:
-        """The fitted method."""
-        header, arrays = load_npz(self._filepath, "a model")
-        return make_method(header["method"], **header["parameters"]).set_state({**arrays, **header["scalars"]})
+    def load(self) -> T:
+        """What was saved."""
+        loaded: T = type(self)._read(self._filepath)
+        return loaded
 
     def _exists(self) -> bool:
         return self._filepath.is_file()
@@ -45,23 +39,13 @@ class ModelDataset(AbstractDataset[ZeroShotClassifier, ZeroShotClassifier]):
         return {"filepath": str(self._filepath)}
 
 
-class RecipeDataset(AbstractDataset[Recipe, Recipe]):
-    """How images and classes became the numbers that a model was trained on, as one ``.npz`` file beside the model."""
+class ModelDataset(_FileDataset[ZeroShotClassifier]):
+    """A fitted method: see ``aezsl.serving.model_file``."""
 
-    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._filepath = Path(filepath)
-        self.metadata = metadata
+    _write, _read = save_model, load_model
 
-    def save(self, data: Recipe) -> None:
-        """Write the file."""
-        save_npz(self._filepath, *data.state())
 
-    def load(self) -> Recipe:
-        """The recipe."""
-        return Recipe.from_state(*load_npz(self._filepath, "a recipe"))
+class RecipeDataset(_FileDataset[Recipe]):
+    """The recipe beside the model."""
 
-    def _exists(self) -> bool:
-        return self._filepath.is_file()
-
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": str(self._filepath)}
+    _write, _read = save_recipe, load_recipe

@@ -5,7 +5,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
-from aezsl.training_checkpoint import CheckpointFolder
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 
 
 class WeightsDataset(AbstractDataset[dict[str, Any], Path]):

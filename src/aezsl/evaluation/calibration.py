@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aezsl.evaluation.metrics import Labels
+from aezsl.arrays import Labels
 from aezsl.evaluation.ranking import Ranking
 
 Values = NDArray[np.float64]

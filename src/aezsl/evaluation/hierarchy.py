@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 
-from aezsl.evaluation.metrics import Labels
+from aezsl.arrays import Labels
 from aezsl.evaluation.ranking import Ranking
 
 Indices = NDArray[np.int64]

@@ -1,14 +1,11 @@
 """Accuracies, hit@K and confusions."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from aezsl.arrays import Labels
 from aezsl.evaluation.ranking import Ranking
-
-Labels = NDArray[np.integer[Any]]
 
 #: The K of flat hit@K.
 HIT_KS = (1, 2, 5, 10, 20)

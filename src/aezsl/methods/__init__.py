@@ -6,7 +6,7 @@ and one line in ``METHODS``.
 
 from importlib import import_module
 
-from aezsl.methods._base import LinearZeroShotClassifier, ZeroShotClassifier
+from aezsl.methods.base import LinearZeroShotClassifier, ZeroShotClassifier
 
 __all__ = [
     "EPOCHS",
@@ -20,20 +20,20 @@ __all__ = [
 
 # name -> "module:Class", imported only when asked for, so that no run pays for libraries it does not use.
 METHODS: dict[str, str] = {
-    "aezsl": "aezsl.methods.aezsl:AEZSL",
-    "aezsl_lr": "aezsl.methods.aezsl_lr:AEZSLLR",
-    "aezsl_lr_balanced": "aezsl.methods.aezsl_lr_balanced:AEZSLLRBalanced",
-    "aezsl_lr_one_step": "aezsl.methods.aezsl_lr_one_step:AEZSLLROneStep",
-    "aezsl_sim": "aezsl.methods.aezsl_sim:AEZSLSim",
+    "aezsl": "aezsl.methods.aezsl.aezsl:AEZSL",
+    "aezsl_lr": "aezsl.methods.refinement.aezsl_lr:AEZSLLR",
+    "aezsl_lr_balanced": "aezsl.methods.refinement.aezsl_lr_balanced:AEZSLLRBalanced",
+    "aezsl_lr_one_step": "aezsl.methods.refinement.aezsl_lr_one_step:AEZSLLROneStep",
+    "aezsl_sim": "aezsl.methods.aezsl.aezsl_sim:AEZSLSim",
     "amp": "aezsl.methods.amp:AMP",
     "conse": "aezsl.methods.conse:ConSE",
     "costa": "aezsl.methods.costa:COSTA",
-    "daezsl": "aezsl.methods.daezsl:DAEZSL",
+    "daezsl": "aezsl.methods.daezsl.daezsl:DAEZSL",
     "dap": "aezsl.methods.dap:DAP",
     "devise": "aezsl.methods.devise:DeViSE",
     "eszsl": "aezsl.methods.eszsl:ESZSL",
-    "eszsl_lr": "aezsl.methods.eszsl_lr:ESZSLLR",
-    "eszsl_net": "aezsl.methods.eszsl_net:ESZSLNet",
+    "eszsl_lr": "aezsl.methods.refinement.eszsl_lr:ESZSLLR",
+    "eszsl_net": "aezsl.methods.daezsl.eszsl_net:ESZSLNet",
     "exem": "aezsl.methods.exem:EXEM",
     "iap": "aezsl.methods.iap:IAP",
     "jlse": "aezsl.methods.jlse:JLSE",

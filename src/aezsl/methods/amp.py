@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 from scipy.spatial.distance import cdist
 
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linalg import class_sums, row_space_eigh
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.shared.linalg import class_sums, row_space_eigh
 
 
 class AMP(ZeroShotClassifier):

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linalg import unit_rows
-from aezsl.methods._linear_models import softmax_models
+from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.shared.linear_models import softmax_models
 
 
 class ConSE(ZeroShotClassifier):

@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
-from aezsl.methods._linear_models import LinearModels
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.shared.linear_models import LinearModels
 
 
 class COSTA(LinearZeroShotClassifier):

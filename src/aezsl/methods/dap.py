@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from aezsl.methods._attributes import attribute_prior, binary_attributes, class_posterior
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linear_models import LinearModels
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.shared.attributes import attribute_prior, binary_attributes, class_posterior
+from aezsl.methods.shared.linear_models import LinearModels
 
 
 class DAP(ZeroShotClassifier):

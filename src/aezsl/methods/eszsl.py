@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
-from aezsl.methods._linalg import class_sums, row_space_eigh
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.shared.linalg import class_sums, row_space_eigh
 
 
 class ESZSL(LinearZeroShotClassifier):

@@ -7,9 +7,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.svm import NuSVR
 
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linalg import class_sums, row_space_eigh
-from aezsl.methods._threads import run_side_by_side
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.shared.linalg import class_sums, row_space_eigh
+from aezsl.methods.shared.threads import run_side_by_side
 
 
 class EXEM(ZeroShotClassifier):

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from aezsl.methods._attributes import attribute_prior, binary_attributes, class_posterior
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linear_models import softmax_models
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.shared.attributes import attribute_prior, binary_attributes, class_posterior
+from aezsl.methods.shared.linear_models import softmax_models
 
 
 class IAP(ZeroShotClassifier):

@@ -8,9 +8,10 @@ from scipy.linalg import cho_factor, cho_solve, solve
 from scipy.optimize import fmin_l_bfgs_b
 from scipy.special import expit
 
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linalg import row_space_eigh
-from aezsl.methods._simplex import simplex_mixtures
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.shared.linalg import row_space_eigh
+from aezsl.methods.shared.simplex import simplex_mixtures
 
 
 class JLSE(ZeroShotClassifier):

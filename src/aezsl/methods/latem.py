@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._ranking_sgd import compatibilities, minimise_ranking_loss
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.shared.ranking_sgd import compatibilities, minimise_ranking_loss
 
 
 class LatEm(ZeroShotClassifier):

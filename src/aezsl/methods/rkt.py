@@ -8,8 +8,9 @@ from scipy.linalg import solve
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import sparse_encode
 
-from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
-from aezsl.methods._linalg import class_sums, unit_rows
+from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.shared.linalg import class_sums
 
 
 class RKT(LinearZeroShotClassifier):

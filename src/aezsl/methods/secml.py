@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import ZeroShotClassifier
 
 Parameters = dict[str, Array]
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
-from aezsl.methods._ranking_sgd import minimise_ranking_loss
+from aezsl.arrays import Array, Labels
+from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
 
 
 class SJE(LinearZeroShotClassifier):

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 from sklearn.exceptions import ConvergenceWarning
 
-from aezsl.methods._base import Array, Labels, ZeroShotClassifier
-from aezsl.methods._linalg import class_sums, unit_rows
-from aezsl.methods._simplex import simplex_mixtures
-from aezsl.methods._threads import run_side_by_side
+from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.shared.linalg import class_sums
+from aezsl.methods.shared.simplex import simplex_mixtures
+from aezsl.methods.shared.threads import run_side_by_side
 
 
 class SSE(ZeroShotClassifier):

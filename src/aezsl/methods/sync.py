@@ -10,8 +10,9 @@ from scipy.optimize import fmin_l_bfgs_b
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import softmax
 
-from aezsl.methods._base import Array, Labels, LinearZeroShotClassifier
-from aezsl.methods._linalg import row_space_eigh, unit_rows
+from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.shared.linalg import row_space_eigh
 
 LOSSES = ("ovo", "cs", "struct")
 

@@ -3,8 +3,8 @@
 from kedro.pipeline import Pipeline, node, pipeline
 
 from aezsl.methods import METHODS
-from aezsl.pipelines.comparison.nodes import PARTS, collect
 from aezsl.pipelines.training.pipeline import bound
+from aezsl.reporting.comparison import PARTS, collect
 
 
 def create_pipeline() -> Pipeline:

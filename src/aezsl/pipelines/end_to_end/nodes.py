@@ -1,24 +1,23 @@
 """DAEZSL and its convolutional network, trained together from images."""
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from aezsl.datasets.vector_store import VectorCacheDataset
-from aezsl.mapped_arrays import MappedArrays
+from aezsl.data.mapped_arrays import MappedArrays
+from aezsl.data.problem import Problem, build_problem
+from aezsl.data.vector_store import VectorStore
+from aezsl.data.vectors import AnyVectors, Vectors, VectorSet
+from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.methods import ZeroShotClassifier, make_method
-from aezsl.pipelines.feature_extraction.nodes import extract_with
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.pipelines.training.nodes import assemble_problem, classes_without_vector
-from aezsl.problem import Problem, build_problem
 from aezsl.provenance import Cost
-from aezsl.recipe import Recipe
-from aezsl.training_checkpoint import CheckpointFolder
-from aezsl.vectors import AnyVectors, VectorChunk, Vectors
-from aezsl.vision.backbones import make_backbone
+from aezsl.serving.recipe import Recipe
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ def train_from_images(
     settings: dict[str, Any],
 ) -> tuple[ZeroShotClassifier, dict[str, Any], dict[str, Any], pd.DataFrame]:
     """The fitted method, the weights of its network, the cost, and the epochs. An interrupted run is resumed."""
-    from aezsl.vision.end_to_end import GoogLeNetFeatures, ImageInputs
+    from aezsl.encoders.images.end_to_end import GoogLeNetFeatures, ImageInputs
 
     # A problem whose "features" are the row numbers of the images: names become indices in one place only.
     rows = np.arange(len(images), dtype=np.float64)[:, None]
@@ -54,10 +53,10 @@ def train_from_images(
 
 
 def extract_adapted(
-    images: pd.DataFrame, weights: Path, cache: VectorCacheDataset, settings: dict[str, Any]
-) -> Iterator[tuple[VectorChunk, dict[str, str]]]:
+    images: pd.DataFrame, weights: Path, store: VectorStore, settings: dict[str, Any]
+) -> tuple[VectorSet, dict[str, str]]:
     """Features of all images by the trained network."""
-    yield from extract_with(make_backbone(BACKBONE, str(weights)), images, cache, settings)
+    return extract_to_store(make_backbone(BACKBONE, str(weights)), images, store, settings)
 
 
 def assemble_adapted(

@@ -21,7 +21,7 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 extract_adapted,
-                ["images", "encoder", "feature_cache", "params:feature_extraction"],
+                ["images", "encoder", "feature_store", "params:feature_extraction"],
                 ["features", "unreadable_images"],
                 name="extract_adapted_features",
             ),

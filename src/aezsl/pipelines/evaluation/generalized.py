@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from aezsl.data.problem import Problem
 from aezsl.evaluation.calibration import (
     SeenUnseenCurve,
     choose_constant,
@@ -17,10 +18,9 @@ from aezsl.evaluation.calibration import (
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
-from aezsl.pipelines.figures import BLUE, GREY, ORANGE, new_figure
 from aezsl.pipelines.training.nodes import make_record
-from aezsl.problem import Problem
 from aezsl.provenance import Cost
+from aezsl.reporting.style import BLUE, GREY, ORANGE, new_figure
 from aezsl.selection import class_folds, class_split, held_out_mask
 
 log = logging.getLogger(__name__)

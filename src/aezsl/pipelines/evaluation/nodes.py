@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.datasets.candidates import Candidates
+from aezsl.data.candidates import Candidates
+from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import HP_KS, Hierarchy, feasible_sets, hierarchical_metrics
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier
-from aezsl.problem import Problem
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from kedro.pipeline import Node, Pipeline, node
 
 from aezsl.methods import REFINES
-from aezsl.pipelines.evaluation.gallery import draw_gallery
 from aezsl.pipelines.evaluation.generalized import (
     apply_constant,
     calibrate,
@@ -21,6 +20,7 @@ from aezsl.pipelines.evaluation.nodes import (
     tabulate_predictions,
 )
 from aezsl.pipelines.training.pipeline import bound
+from aezsl.reporting.gallery import draw_gallery
 
 
 def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:

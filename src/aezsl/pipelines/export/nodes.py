@@ -1,7 +1,7 @@
 """A trained model for use outside of the project."""
 
 from aezsl.methods import ZeroShotClassifier
-from aezsl.recipe import Recipe, TrainedModel
+from aezsl.serving.recipe import Recipe, TrainedModel
 
 
 def bundle(model: ZeroShotClassifier, recipe: Recipe) -> TrainedModel:

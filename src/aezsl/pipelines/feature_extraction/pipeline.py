@@ -11,7 +11,7 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 extract,
-                ["images", "feature_cache", "params:feature_extraction"],
+                {"images": "images", "store": "feature_store", "settings": "params:feature_extraction"},
                 ["features", "unreadable_images"],
                 name="extract_features",
             )

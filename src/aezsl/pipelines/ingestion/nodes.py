@@ -1,28 +1,30 @@
 """Which images and classes take part, and in which role."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from aezsl.datasets.benchmark import Benchmark
+from aezsl.data.benchmark import Benchmark
 from aezsl.selection import held_out_mask
 
 
 def select_data(benchmark: Benchmark, ingestion: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     """The images and classes that the parameters ask for, and the names of the attributes."""
     images, classes = benchmark.images, benchmark.classes
-    if groups := ingestion["groups"]:
-        classes = _keep(classes, "group", groups)
-    if sources := ingestion["sources"]:
-        images = _keep(images, "source", sources)
+    proposed = asdict(benchmark.proposal)
+    wanted = {key: proposed[key] if ingestion[key] is None else ingestion[key] for key in proposed}
+    if wanted["groups"]:
+        classes = _keep(classes, "group", wanted["groups"])
+    if wanted["sources"]:
+        images = _keep(images, "source", wanted["sources"])
     labelled = images["class_name"].notna()
     images = images[~labelled | images["class_name"].isin(classes["class_name"])]
-    if ingestion["complete"]:
-        wanted = images["source"].nunique()
+    if wanted["complete"]:
         counts = images.groupby("class_name")["source"].nunique()
-        complete = counts.index[counts == wanted]
+        complete = counts.index[counts == images["source"].nunique()]
         classes = classes[classes["class_name"].isin(complete)]
         images = images[images["class_name"].isin(complete)]
     if images.empty or classes.empty:

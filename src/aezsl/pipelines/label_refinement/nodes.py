@@ -5,15 +5,15 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
-from aezsl.methods._refined import RefinedClassifier
-from aezsl.methods.refinement import Round
-from aezsl.pipelines.figures import BLUE, GREY, new_figure
+from aezsl.methods.refinement.refined import RefinedClassifier
+from aezsl.methods.refinement.rounds import Round
 from aezsl.pipelines.training.nodes import make_record, rank_targets, select_parameters
-from aezsl.problem import Problem
 from aezsl.provenance import Cost
+from aezsl.reporting.style import BLUE, GREY, new_figure
 
 
 def select_refinement(

@@ -1,27 +1,26 @@
 """New images, named by a trained model."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from aezsl.datasets.new_images import NewImages
-from aezsl.datasets.vector_store import VectorCacheDataset
+from aezsl.data.vector_store import VectorStore
+from aezsl.data.vectors import Vectors, VectorSet
+from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.formats.new_images import NewImages
 from aezsl.methods import ZeroShotClassifier
-from aezsl.pipelines.evaluation.gallery import draw_gallery
 from aezsl.pipelines.evaluation.nodes import TOP
-from aezsl.pipelines.feature_extraction.nodes import extract_with
-from aezsl.recipe import Recipe, TrainedModel
-from aezsl.vectors import VectorChunk, Vectors
+from aezsl.reporting.gallery import draw_gallery
+from aezsl.serving.recipe import Recipe, TrainedModel
 
 
 def extract_new(
-    new: NewImages, cache: VectorCacheDataset, recipe: Recipe, predict: dict[str, Any], extraction: dict[str, Any]
-) -> Iterator[tuple[VectorChunk, dict[str, str]]]:
+    new: NewImages, store: VectorStore, recipe: Recipe, predict: dict[str, Any], extraction: dict[str, Any]
+) -> tuple[VectorSet, dict[str, str]]:
     """Features of the new images, by the backbone that the model was trained with."""
-    yield from extract_with(recipe.make_backbone(predict["backbone"]), new.images, cache, extraction)
+    return extract_to_store(recipe.make_backbone(predict["backbone"]), new.images, store, extraction)
 
 
 def classify(

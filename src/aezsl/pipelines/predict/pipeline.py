@@ -11,7 +11,7 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 extract_new,
-                ["new_images", "new_feature_cache", "trained_recipe", "params:predict", "params:feature_extraction"],
+                ["new_images", "new_feature_store", "trained_recipe", "params:predict", "params:feature_extraction"],
                 ["new_features", "new_unreadable_images"],
                 name="extract_new_features",
             ),

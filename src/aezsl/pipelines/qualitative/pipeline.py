@@ -2,8 +2,8 @@
 
 from kedro.pipeline import Pipeline, node, pipeline
 
-from aezsl.pipelines.qualitative.figures import draw_cases, draw_mapping
-from aezsl.pipelines.qualitative.nodes import explain_cases, explain_mapping
+from aezsl.reporting.cases import draw_cases, draw_mapping
+from aezsl.reporting.explanations import explain_cases, explain_mapping
 
 
 def create_pipeline() -> Pipeline:

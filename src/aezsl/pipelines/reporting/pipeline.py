@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.reporting.nodes import make_page, make_tables, write_tables
+from aezsl.reporting.page import make_page, make_tables, write_tables
 
 
 def create_pipeline() -> Pipeline:

@@ -11,7 +11,7 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 embed,
-                ["described_classes", "semantics_cache", "params:semantic_embedding"],
+                {"classes": "described_classes", "store": "semantics_store", "settings": "params:semantic_embedding"},
                 "semantics",
                 name="embed_classes",
             )

@@ -6,10 +6,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.methods import make_method
-from aezsl.pipelines.figures import BLUE, GREY, ORANGE, new_figure
-from aezsl.problem import Problem
+from aezsl.reporting.style import BLUE, GREY, ORANGE, new_figure
 
 
 def vary_parameter(

@@ -12,17 +12,17 @@ import numpy as np
 import pandas as pd
 
 import aezsl
+from aezsl.data.mapped_arrays import MappedArrays
+from aezsl.data.problem import Problem, build_problem
+from aezsl.data.vectors import AnyVectors
+from aezsl.encoders.texts.semantics import resolve_sources
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
-from aezsl.mapped_arrays import MappedArrays
 from aezsl.methods import REFINES, LinearZeroShotClassifier, ZeroShotClassifier, make_method, method_class
-from aezsl.problem import Problem, build_problem
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.provenance import Cost, git_commit, now, peak_memory_mb
-from aezsl.recipe import KEPT_COLUMNS, Recipe
 from aezsl.selection import class_folds, cross_validate, grid_points, most_cautious
-from aezsl.semantics import resolve_sources
-from aezsl.training_checkpoint import CheckpointFolder
-from aezsl.vectors import AnyVectors
+from aezsl.serving.recipe import KEPT_COLUMNS, Recipe
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""What a problem is made of: tables, vectors, normalisation, statistics, the problem itself. No kedro."""

@@ -1,0 +1,82 @@
+"""Normalisation whose statistics are learnt once, from training data, and kept for whatever comes later."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aezsl.arrays import Array
+
+#: sqrt: signed root. centre: minus the mean. standardise: unit variance, then centre. l2: rows of unit length.
+STEPS = ("sqrt", "centre", "standardise", "l2")
+
+
+@dataclass(frozen=True)
+class Normaliser:
+    """The steps in order, with the statistics of those that have some: ``<number of the step>_mean`` and ``_scale``."""
+
+    steps: tuple[str, ...] = ()
+    statistics: dict[str, Array] = field(default_factory=dict)
+
+    def __call__(self, rows: Array) -> Array:
+        """Normalise rows (n, d) as the training rows were."""
+        for number, step in enumerate(self.steps):
+            rows = _apply(step, rows, self.statistics.get(f"{number}_mean"), self.statistics.get(f"{number}_scale"))
+        return rows
+
+
+def fit_normaliser(steps: Sequence[str], rows: Array) -> tuple[Normaliser, Array]:
+    """Learn from training rows (n, d); also the rows, normalised."""
+    statistics: dict[str, Array] = {}
+    for number, step in enumerate(steps):
+        if step not in STEPS:
+            raise ValueError(f"unknown normalisation step {step!r}; expected a list of: {', '.join(STEPS)}")
+        mean = scale = None
+        if step == "standardise":
+            scale = rows.std(axis=0)
+            scale[scale == 0] = 1.0
+            statistics[f"{number}_scale"] = scale
+        if step in ("centre", "standardise"):
+            mean = rows.mean(axis=0) if scale is None else rows.mean(axis=0) / scale
+            statistics[f"{number}_mean"] = mean
+        rows = _apply(step, rows, mean, scale)
+    return Normaliser(tuple(steps), statistics), rows
+
+
+def fit_normaliser_in_blocks(steps: Sequence[str], blocks: Callable[[], Iterable[Array]]) -> Normaliser:
+    """As ``fit_normaliser`` for rows that do not fit in memory: every step with statistics is one pass over ``blocks``.
+
+    blocks : called for every pass, gives the training rows in float64, some at a time.
+    """
+    normaliser = Normaliser()
+    for number, step in enumerate(steps):
+        statistics = dict(normaliser.statistics)
+        if step in ("centre", "standardise"):
+            n, total, squares = 0, np.float64(0.0), np.float64(0.0)
+            for block in blocks():
+                rows = normaliser(block)
+                n, total = n + len(rows), total + rows.sum(axis=0)
+                squares = squares + np.square(rows).sum(axis=0)
+            mean = np.asarray(total / n)
+            statistics[f"{number}_mean"] = mean
+            if step == "standardise":
+                scale = np.sqrt(np.maximum(squares / n - np.square(mean), 0))
+                scale[scale == 0] = 1.0
+                statistics[f"{number}_mean"], statistics[f"{number}_scale"] = mean / scale, scale
+        elif step not in STEPS:
+            raise ValueError(f"unknown normalisation step {step!r}; expected a list of: {', '.join(STEPS)}")
+        normaliser = Normaliser(tuple(steps[: number + 1]), statistics)
+    return normaliser
+
+
+def _apply(step: str, rows: Array, mean: Array | None, scale: Array | None) -> Array:
+    if step == "sqrt":
+        rooted: Array = np.sign(rows) * np.sqrt(np.abs(rows))
+        return rooted
+    if step == "l2":
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Array = rows / np.maximum(lengths, np.finfo(np.float64).tiny)
+        return unit
+    if scale is not None:
+        rows = rows / scale
+    return rows if mean is None else rows - mean

@@ -1,0 +1,244 @@
+"""The zero-shot problem: the one place where names become indices, and where bad data is refused."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from aezsl.arrays import Array, Labels
+from aezsl.data.mapped_arrays import MappedArrays
+from aezsl.data.normalise import Normaliser, fit_normaliser, fit_normaliser_in_blocks
+from aezsl.data.vectors import AnyVectors
+from aezsl.errors import DataError
+
+SETTINGS = ("zsl", "gzsl")
+
+#: Rows that are handled together where a matrix may be too large for memory.
+BLOCK = 2048
+
+
+class ProblemError(DataError):
+    """The data cannot make a zero-shot problem; the message says what was expected, what came, what to do."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Seen data to learn from, test data to label. Labels are 0-based row numbers.
+
+    In the setting ``zsl`` the targets are the unseen classes, in ``gzsl`` the seen classes followed by the
+    unseen ones; ``y_test`` numbers the targets, is -1 for an image whose label is not known, and None where none is.
+    In the setting ``zsl`` there may be no test image at all: a model can be trained for images that are yet to come.
+    """
+
+    setting: str
+    X_train: Array  # (n, d)
+    y_train: Labels  # (n,) rows of S_seen
+    S_seen: Array  # (Cs, a)
+    seen_names: list[str]
+    X_test: Array  # (m, d)
+    y_test: Labels | None  # (m,) rows of S_target, or -1
+    S_unseen: Array  # (Ct, a)
+    unseen_names: list[str]
+    test_ids: list[str]
+    feature_normaliser: Normaliser = field(default_factory=Normaliser)  # what the features have been through
+    semantic_normaliser: Normaliser = field(default_factory=Normaliser)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself: a problem never changes, and its features may be a file larger than the memory."""
+        return self
+
+    @property
+    def S_target(self) -> Array:
+        """Semantics of the classes among which test images are told apart."""
+        return self.S_unseen if self.setting == "zsl" else np.vstack([self.S_seen, self.S_unseen])
+
+    @property
+    def target_names(self) -> list[str]:
+        """Their names, in the same order."""
+        return self.unseen_names if self.setting == "zsl" else self.seen_names + self.unseen_names
+
+    def summary(self) -> dict[str, Any]:
+        """Sizes and a fingerprint of everything a result depends on."""
+        digest = hashlib.sha256()
+        for array in (self.X_train, self.y_train, self.S_seen, self.X_test, self.y_test, self.S_unseen):
+            if array is not None:
+                for i in range(0, len(array), BLOCK):  # it may be a mapped file
+                    digest.update(np.ascontiguousarray(array[i : i + BLOCK]).data)
+        return {
+            "setting": self.setting,
+            "n_train": len(self.X_train),
+            "n_test": len(self.X_test),
+            "n_seen": len(self.S_seen),
+            "n_unseen": len(self.S_unseen),
+            "n_features": self.X_train.shape[1],
+            "n_semantics": self.S_seen.shape[1],
+            "problem_fingerprint": digest.hexdigest()[:16],
+        }
+
+
+def build_problem(
+    features: AnyVectors,
+    semantics: AnyVectors,
+    classes: pd.DataFrame,
+    split: pd.DataFrame,
+    normalise: Mapping[str, Sequence[str]],
+    setting: str = "zsl",
+    unreadable: Sequence[str] = (),
+    store: MappedArrays | None = None,
+) -> Problem:
+    """Join the tables into a validated problem.
+
+    classes : class_name, role. split : image_id, class_name, and a column per setting saying train, test or
+    unused. normalise : steps for ``features`` and ``semantics``, see ``aezsl.data.normalise``; their statistics come
+    from the training images and the seen classes only. unreadable : ids of images that were skipped on purpose.
+    store : where X_train and X_test are kept as mapped files of float32; without, they are in memory in float64.
+    """
+    if setting not in SETTINGS:
+        raise ProblemError(f"unknown setting {setting!r}; expected one of: {', '.join(SETTINGS)}")
+    seen, unseen = _class_names(classes)
+    S = _matrix(semantics, seen + unseen, "classes", "semantics", "describe it, or drop the class")
+    zero = np.flatnonzero(~S.any(axis=1))
+    if len(zero):
+        names = (seen + unseen)[zero[0]]
+        raise ProblemError(
+            f"{len(zero)} classes have an all-zero semantic vector, for example {names!r}: describe them"
+        )
+    split = split[~split["image_id"].isin(set(unreadable))]
+    train, test = split[split[setting] == "train"], split[split[setting] == "test"]
+    targets = unseen if setting == "zsl" else seen + unseen
+    y_train = _labels(train, seen, "training", "seen")
+    labelled = test["class_name"].notna().to_numpy()
+    y_test = np.full(len(test), -1) if labelled.any() else None
+    if y_test is not None:
+        y_test[labelled] = _labels(test[labelled], targets, "test", "target")
+    _check_split(split, train, seen)
+    if test.empty and setting == "gzsl":
+        raise ProblemError("the generalized setting is evaluated on test images, but the split has none: add some")
+    of_features, X_train, X_test = _features(features, train, test, normalise["features"], store, setting)
+    of_semantics, S_seen = fit_normaliser(normalise["semantics"], S[: len(seen)])
+    return Problem(
+        setting,
+        X_train,
+        y_train,
+        S_seen,
+        seen,
+        X_test,
+        y_test,
+        of_semantics(S[len(seen) :]),
+        unseen,
+        test["image_id"].tolist(),
+        of_features,
+        of_semantics,
+    )
+
+
+def _features(
+    vectors: AnyVectors,
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    steps: Sequence[str],
+    store: MappedArrays | None,
+    setting: str,
+) -> tuple[Normaliser, Array, Array]:
+    """The normaliser, and the features of training and test images that have been through it."""
+    remedy = "extract its features, or set feature_extraction.on_error to skip"
+    wanted = {name: part["image_id"].tolist() for name, part in (("train", train), ("test", test))}
+    rows = {name: _rows(vectors, ids, "images", "features", remedy) for name, ids in wanted.items()}
+
+    def blocks(name: str) -> Iterator[Array]:
+        for i in range(0, len(rows[name]), BLOCK):
+            part = slice(i, i + BLOCK)
+            yield _finite(vectors.take(rows[name][part]), wanted[name][part], "images", "features")
+
+    if store is None:
+        X_train, X_test = (_matrix(vectors, wanted[name], "images", "features", remedy) for name in ("train", "test"))
+        normaliser, X_train = fit_normaliser(steps, X_train)
+        return normaliser, X_train, normaliser(X_test)
+    normaliser = fit_normaliser_in_blocks(steps, lambda: blocks("train"))
+    width = vectors.take(rows["train"][:1]).shape[1]
+    X_train, X_test = (
+        store.write(f"{setting}_{name}", (len(rows[name]), width), map(normaliser, blocks(name)))
+        for name in ("train", "test")
+    )
+    return normaliser, X_train, X_test
+
+
+def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
+    repeated = classes["class_name"][classes["class_name"].duplicated()]
+    if len(repeated):
+        overlap = sorted(set(classes.loc[classes["role"] == "seen", "class_name"]) & set(repeated))
+        overlap = [name for name in overlap if "unseen" in set(classes.loc[classes["class_name"] == name, "role"])]
+        if overlap:
+            raise ProblemError(
+                f"{len(overlap)} classes are both seen and unseen, for example {overlap[0]!r}: give each one role"
+            )
+        raise ProblemError(f"class {repeated.iloc[0]!r} is listed more than once: keep one row per class")
+    seen, unseen = (classes.loc[classes["role"] == role, "class_name"].tolist() for role in ("seen", "unseen"))
+    if len(seen) < 2 or len(unseen) < 1:
+        raise ProblemError(
+            f"a problem needs at least two seen classes and one unseen class, got {len(seen)} and {len(unseen)}: "
+            "check the role column of the classes table"
+        )
+    return seen, unseen
+
+
+def _check_split(split: pd.DataFrame, train: pd.DataFrame, seen: list[str]) -> None:
+    repeated = split["image_id"][split["image_id"].duplicated()]
+    if len(repeated):
+        raise ProblemError(
+            f"{len(repeated)} image ids occur more than once, for example {repeated.iloc[0]!r}: "
+            "an image has one row in the split; rename or drop the others"
+        )
+    if train.empty:
+        raise ProblemError("the split has no training images: add images of the seen classes")
+    without = sorted(set(seen) - set(train["class_name"]))
+    if without:
+        raise ProblemError(
+            f"{len(without)} seen classes have no training image, for example {without[0]!r}: "
+            "add images, or drop the classes"
+        )
+
+
+def _labels(rows: pd.DataFrame, names: list[str], part: str, kind: str) -> Labels:
+    labels = pd.Index(names).get_indexer(pd.Index(rows["class_name"]))
+    if (labels < 0).any():
+        stranger = rows["class_name"].iloc[int((labels < 0).argmax())]
+        raise ProblemError(
+            f"{int((labels < 0).sum())} {part} images belong to none of the {len(names)} {kind} classes "
+            f"({names[0]!r} .. {names[-1]!r}), for example one of {stranger!r}: "
+            "add the class to the classes table with that role, or leave its images out of the split"
+        )
+    return labels.astype(np.int64)
+
+
+def _matrix(vectors: AnyVectors, wanted: list[str], kind: str, what: str, remedy: str) -> Array:
+    return _finite(vectors.take(_rows(vectors, wanted, kind, what, remedy)), wanted, kind, what)
+
+
+def _rows(vectors: AnyVectors, wanted: list[str], kind: str, what: str, remedy: str) -> Labels:
+    rows = vectors.rows(wanted)
+    missing = np.flatnonzero(rows < 0)
+    if len(missing):
+        raise ProblemError(
+            f"{len(missing)} of {len(wanted)} {kind} have no vector in {what}, for example "
+            f"{wanted[missing[0]]!r}: {remedy}"
+        )
+    return rows
+
+
+def _finite(vectors: Array, wanted: list[str], kind: str, what: str) -> Array:
+    if vectors.ndim != 2 or (len(vectors) and not vectors.shape[1]):
+        raise ProblemError(
+            f"{what} must be one vector of at least one number for each of the {kind}, got an array of shape "
+            f"{vectors.shape} for {len(wanted)} {kind}: compute them anew"
+        )
+    matrix = vectors.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if len(bad):
+        raise ProblemError(
+            f"{len(bad)} {kind} have NaN or infinite {what}, for example {wanted[bad[0]]!r}: compute them anew"
+        )
+    return matrix

@@ -1,0 +1,97 @@
+"""Vectors by name: what feature extraction and semantic embedding produce and problems are built from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from aezsl.arrays import Float32
+
+
+@dataclass(frozen=True)
+class VectorSet:
+    """Which vectors of a store are meant: those that one computation, told by its fingerprint, has made."""
+
+    fingerprint: str
+    config: dict[str, Any] = field(default_factory=dict)  # what the vectors depend on
+
+
+@dataclass(frozen=True)
+class VectorChunk:
+    """Some vectors on their way into a store."""
+
+    fingerprint: str  # of whatever computed them
+    ids: Sequence[str]
+    digests: Sequence[str]  # of what they were computed from
+    vectors: Float32
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """All vectors of a store, one row per id."""
+
+    ids: NDArray[np.str_]
+    matrix: Float32
+    fingerprint: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.ids) != len(self.matrix):
+            raise ValueError(
+                f"there must be one vector per id, got {len(self.matrix)} vectors for {len(self.ids)} ids: "
+                "one of the two is cut off or of another data set"
+            )
+
+    def rows(self, wanted: Sequence[str]) -> NDArray[np.int64]:
+        """Row numbers of the wanted ids; -1 where there is none."""
+        return _find(self.ids, wanted)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Float32:
+        """The vectors with these numbers, in this order."""
+        taken: Float32 = self.matrix[rows]
+        return taken
+
+
+@dataclass(frozen=True)
+class StreamedVectors:
+    """As ``Vectors``, left where they are: in shards, one of which is in memory at a time."""
+
+    ids: NDArray[np.str_]
+    shard: NDArray[np.int64]  # of every id, and its row there
+    row: NDArray[np.int64]
+    read: Callable[[int], Float32]  # all vectors of a shard
+    fingerprint: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
+    _last: dict[int, Float32] = field(default_factory=dict, repr=False)
+
+    def rows(self, wanted: Sequence[str]) -> NDArray[np.int64]:
+        """Row numbers of the wanted ids; -1 where there is none."""
+        return _find(self.ids, wanted)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Float32:
+        """The vectors with these numbers, in this order; quick where neighbours are asked for together."""
+        shards = self.shard[rows]
+        taken: Float32 | None = None
+        for number in np.unique(shards):
+            here = shards == number
+            vectors = self._shard(int(number))[self.row[rows[here]]]
+            if taken is None:
+                taken = np.empty((len(rows), vectors.shape[1]), dtype=np.float32)
+            taken[here] = vectors
+        return np.empty((0, 0), dtype=np.float32) if taken is None else taken
+
+    def _shard(self, number: int) -> Float32:
+        if number not in self._last:
+            self._last.clear()
+            self._last[number] = self.read(number)
+        return self._last[number]
+
+
+def _find(ids: NDArray[np.str_], wanted: Sequence[str]) -> NDArray[np.int64]:
+    return pd.Index(ids).get_indexer(pd.Index(wanted)).astype(np.int64)
+
+
+AnyVectors = Vectors | StreamedVectors

@@ -1,0 +1,1 @@
+"""From images and descriptions to vectors."""

@@ -1,0 +1,122 @@
+"""Batched feature extraction that can be interrupted at any time and loses at most one shard of work."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from PIL import Image
+from tqdm import tqdm
+
+from aezsl.data.vector_store import VectorStore
+from aezsl.data.vectors import VectorChunk, VectorSet
+from aezsl.encoders.images.backbones import Backbone, available_cores
+from aezsl.errors import DataError
+from aezsl.files import file_digest
+
+log = logging.getLogger(__name__)
+
+#: Decoding hint for JPEG files: at least this size, so that a 12-megapixel photo is not decoded in full.
+DRAFT_SIZE = (320, 320)
+
+
+class UnreadableImageError(DataError):
+    """Some image files cannot be decoded."""
+
+
+def read_image(path: str | Path | IO[bytes]) -> Image.Image:
+    """An image file as RGB, on white where it is transparent."""
+    with Image.open(path) as image:
+        image.draft("RGB", DRAFT_SIZE)
+        if image.mode in ("RGB", "L"):
+            return image.convert("RGB")
+        rgba = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
+
+
+def extract_features(
+    images: pd.DataFrame,
+    known: Mapping[str, str],
+    backbone: Backbone,
+    batch_size: int = 8,
+    shard_size: int = 512,
+) -> Iterator[tuple[VectorChunk | None, dict[str, str]]]:
+    """Features of the images that are not ``known`` (image_id -> digest) yet, a shard at a time.
+
+    Yields the vectors of a shard, if it has any, and all unreadable images so far (image_id -> reason).
+    """
+    digests = images["path"].map(file_digest)
+    # One dict look-up per image, vectorised comparison: cheap for a million of them.
+    todo = images[images["image_id"].map(known).ne(digests).to_numpy()]
+    unreadable: dict[str, str] = {}
+    if todo.empty:
+        return
+    preprocess, network = backbone.load()
+    rows = zip(todo["image_id"], todo["path"], digests.loc[todo.index], strict=True)
+    with (
+        ThreadPoolExecutor(available_cores()) as pool,
+        tqdm(total=len(images), initial=len(images) - len(todo), desc="features", unit="image") as bar,
+    ):
+        prepared = _prepare_ahead(pool, rows, preprocess, batch_size)
+        while shard := list(islice(prepared, max(1, shard_size // batch_size))):
+            ids: list[str] = []
+            shard_digests: list[str] = []
+            vectors: list[NDArray[np.float32]] = []
+            for batch in shard:
+                good = [item for item in batch if not isinstance(item[2], str)]
+                unreadable |= {image_id: reason for image_id, _, reason in batch if isinstance(reason, str)}
+                if good:
+                    vectors.append(network(np.stack([pixels for _, _, pixels in good])))
+                    ids += [image_id for image_id, _, _ in good]
+                    shard_digests += [digest for _, digest, _ in good]
+                bar.update(len(batch))
+            chunk = VectorChunk(backbone.fingerprint, ids, shard_digests, np.concatenate(vectors)) if ids else None
+            yield chunk, unreadable
+
+
+def _prepare_ahead(
+    pool: ThreadPoolExecutor,
+    rows: Iterator[tuple[str, str, str]],
+    preprocess: Callable[[Image.Image], Any],
+    batch_size: int,
+) -> Iterator[list[tuple[str, str, Any]]]:
+    """Batches of (image_id, digest, pixels or the reason why there are none), decoded while the network runs."""
+
+    def prepare(row: tuple[str, str, str]) -> tuple[str, str, Any]:
+        image_id, path, digest = row
+        try:
+            return image_id, digest, preprocess(read_image(path))
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            return image_id, digest, f"{path}: {error}"
+
+    def submit() -> list[Any]:
+        return [pool.submit(prepare, row) for row in islice(rows, batch_size)]
+
+    waiting = [submit(), submit()]
+    while waiting[0]:
+        waiting.append(submit())
+        yield [future.result() for future in waiting.pop(0)]
+
+
+def extract_to_store(
+    backbone: Backbone, images: pd.DataFrame, store: VectorStore, settings: Mapping[str, Any]
+) -> tuple[VectorSet, dict[str, str]]:
+    """Add the features that the store does not have yet, shard by shard; and the images that cannot be read."""
+    unreadable: dict[str, str] = {}
+    known = store.known(backbone.fingerprint)
+    shards = extract_features(images, known, backbone, settings["batch_size"], settings["shard_size"])
+    for chunk, unreadable in shards:  # noqa: B007  # the last one names them all
+        if chunk is not None:
+            store.add(chunk)
+    if unreadable:
+        listed = "\n  ".join(list(unreadable.values())[:10])
+        message = f"{len(unreadable)} images cannot be read:\n  {listed}"
+        if settings["on_error"] == "fail":
+            raise UnreadableImageError(f"{message}\nRepair or remove them, or set feature_extraction.on_error to skip")
+        log.warning("%s\nThey are left out.", message)
+    return VectorSet(backbone.fingerprint, backbone.config), unreadable

@@ -1,0 +1,1 @@
+"""From what describes a class to its semantic vector."""

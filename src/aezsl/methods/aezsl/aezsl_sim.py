@@ -1,0 +1,24 @@
+"""AEZSL_sim: AEZSL without the co-regulariser, every target on its own."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from aezsl.methods.aezsl.aezsl import AEZSL
+
+
+class AEZSLSim(AEZSL):
+    r"""AEZSL with :math:`\lambda_3 = 0`: similarity weights only, no ties between the targets' mappings.
+
+    .. math::
+        \min_{W_c} \frac12 \|(X W_c S' - Y)\, \mathrm{diag}(s_c)\|_F^2
+        + \frac{\lambda_1}{2} \|X W_c\|_F^2 + \frac{\lambda_2}{2} \|W_c\|_F^2
+
+    for each target c by itself, in closed form: the scores of a class do not depend on the classes it is asked with.
+    Symbols, shapes and parameters as in ``AEZSL``.
+    """
+
+    grid: ClassVar[Mapping[str, list[float]]] = {name: AEZSL.grid[name] for name in ("lambda1", "lambda2")}
+
+    def __init__(self, lambda1: float = 1.0, lambda2: float = 1.0, memory_mb: float = 2048) -> None:
+        # What AEZSL also has is fixed here and no parameter: a closed form has no solver to choose.
+        super().__init__(lambda1=lambda1, lambda2=lambda2, lambda3=0.0, memory_mb=memory_mb)

@@ -1,0 +1,1 @@
+"""DAEZSL: the network, what it is trained from, and its checkpoints."""

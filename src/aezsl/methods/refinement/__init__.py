@@ -1,0 +1,1 @@
+"""Progressive label refinement, and the methods that end with it."""

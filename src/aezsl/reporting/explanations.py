@@ -1,0 +1,161 @@
+"""Why AEZSL gets images right that ESZSL gets wrong, and what its mapping of a class looks like.
+
+Everything here is data for figures and the report page; nothing of it is used to choose anything.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from aezsl.arrays import Array
+from aezsl.data.problem import Problem
+from aezsl.methods.aezsl.aezsl import AEZSL
+from aezsl.methods.eszsl import ESZSL
+
+#: Attributes of the target that are looked at, as in the paper.
+TOP_ATTRIBUTES = 5
+
+
+def explain_cases(
+    problem: Problem,
+    eszsl: ESZSL,
+    aezsl: AEZSL,
+    split: pd.DataFrame,
+    images: pd.DataFrame,
+    attribute_names: list[str],
+    semantic_embedding: dict[str, Any],
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    """The confusions of ESZSL that AEZSL resolves most often, each with pictures, attributes and neighbours."""
+    if problem.y_test is None:
+        return {"attributes": False, "rescued": 0, "lost": 0, "cases": [], "why": "the test images have no labels"}
+    y, S = problem.y_test, problem.S_target
+    base, own = eszsl.decision_function(problem.X_test, S), aezsl.decision_function(problem.X_test, S)
+    before, after = base.argmax(axis=1), own.argmax(axis=1)
+    rescued = np.flatnonzero((after == y) & (before != y))
+    # an image without a label, -1, is never right
+    pairs = pd.Series(rescued).groupby([y[rescued], before[rescued]], sort=True).apply(list)
+    pairs = pairs.iloc[np.argsort(-pairs.map(len).to_numpy(), kind="stable")]
+    pairs = pairs[~pairs.index.get_level_values(0).duplicated()].iloc[: settings["cases"]]  # one per class
+    names = _attribute_names(attribute_names, semantic_embedding, S.shape[1])
+    paths = images.set_index("image_id")["path"]
+    cases = []
+    for pair, rows in pairs.items():
+        c, confused = cast(tuple[int, int], pair)
+        shown = rows[: settings["images"]]
+        cases.append(
+            {
+                "class_name": problem.target_names[c],
+                "confused_with": problem.target_names[confused],
+                "rescued": len(rows),
+                "pictures": [str(paths.get(problem.test_ids[row], "")) for row in shown],
+                "attributes": representative_attributes(problem, eszsl, aezsl, c, confused, shown, names),
+                "margin_eszsl": float(np.mean(_margins(base[shown], c, confused))),
+                "margin_aezsl": float(np.mean(_margins(own[shown], c, confused))),
+                "neighbours": neighbours(problem, S[c], split, paths, settings["neighbours"]),
+                "confused_neighbours": neighbours(problem, S[confused], split, paths, settings["neighbours"]),
+            }
+        )
+    lost = int(((after != y) & (before == y)).sum())
+    return {"attributes": names is not None, "rescued": len(rescued), "lost": lost, "cases": cases, "why": ""}
+
+
+def _attribute_names(names: list[str], settings: dict[str, Any], width: int) -> list[str] | None:
+    """Names of the semantic dimensions, where each is one attribute; None for text and mixtures."""
+    kinds = [source.get("kind") for source in settings["sources"]]
+    return names if kinds == ["attributes"] and len(names) == width else None
+
+
+def _margins(scores: Array, c: int, confused: int) -> Array:
+    """How far class c is above the other, in standard deviations of an image's scores: free of a method's scale."""
+    margins: Array = (scores[:, c] - scores[:, confused]) / scores.std(axis=1)
+    return margins
+
+
+def representative_attributes(
+    problem: Problem, eszsl: ESZSL, aezsl: AEZSL, c: int, confused: int, rows: list[int], names: list[str] | None
+) -> list[dict[str, Any]]:
+    """Among the target's largest attributes those larger than the confused class's, as both mappings see them.
+
+    A mapped value is ``x W`` at that attribute, averaged over the images. It is also given in standard deviations
+    above the mean of all test images, since the two mappings are regularised differently and differ in scale.
+    """
+    if names is None:
+        return []
+    S = problem.S_target
+    top = np.argsort(-S[c], kind="stable")[:TOP_ATTRIBUTES]
+    chosen = top[S[c, top] > S[confused, top]]
+    if not len(chosen):
+        return []
+    mapped = {
+        "eszsl": problem.X_test @ eszsl.W_[:, chosen],
+        "aezsl": problem.X_test @ aezsl.mappings(S, [c])[0][:, chosen],
+    }
+    found: list[dict[str, Any]] = [
+        {"name": names[a], "value": float(S[c, a]), "confused_value": float(S[confused, a])} for a in chosen
+    ]
+    for method, values in mapped.items():
+        means = values[rows].mean(axis=0)
+        standard = (means - values.mean(axis=0)) / np.maximum(values.std(axis=0), np.finfo(float).tiny)
+        for entry, raw, scaled in zip(found, means, standard, strict=True):
+            entry |= {method: float(raw), f"{method}_standardised": float(scaled)}
+    return found
+
+
+def neighbours(problem: Problem, a: Array, split: pd.DataFrame, paths: pd.Series, count: int) -> list[dict[str, Any]]:
+    """The seen classes whose semantics are nearest to ``a`` by cosine, each with one training image."""
+    cosines = seen_cosines(problem, a)
+    training = split[split[problem.setting] == "train"].drop_duplicates("class_name").set_index("class_name")
+    return [
+        {
+            "class_name": problem.seen_names[s],
+            "cosine": float(cosines[s]),
+            "picture": str(paths.get(training["image_id"].get(problem.seen_names[s], ""), "")),
+        }
+        for s in np.argsort(-cosines, kind="stable")[:count]
+    ]
+
+
+def seen_cosines(problem: Problem, a: Array) -> Array:
+    """Cosines between a vector and the semantics of all seen classes."""
+    cosines: Array = problem.S_seen @ a / (np.linalg.norm(problem.S_seen, axis=1) * np.linalg.norm(a))
+    return cosines
+
+
+def explain_mapping(
+    problem: Problem, eszsl: ESZSL, aezsl: AEZSL, cases: dict[str, Any], settings: dict[str, Any]
+) -> dict[str, Any]:
+    """How far W_c of one class is from what the classes share, and which seen classes pulled it there.
+
+    The class is the one named in the settings, or else the first of the cases. The shared mapping is the mean of
+    the mappings of ``mappings`` target classes, evenly drawn, this one among them.
+    """
+    names, S = problem.target_names, problem.S_target
+    name = settings["class_name"] or (cases["cases"][0]["class_name"] if cases["cases"] else names[0])
+    if name not in names:
+        raise ValueError(
+            f"qualitative.class_name is {name!r}, which is no target class; it must be one such as {names[0]!r}"
+        )
+    c = names.index(name)
+    drawn = np.unique(np.append(np.linspace(0, len(S) - 1, min(settings["mappings"], len(S))).astype(int), c))
+    mappings = [np.asarray(W, dtype=np.float32) for W in aezsl.mappings(S, drawn.tolist())]
+    shared = np.mean(mappings, axis=0)
+    moved = [float(np.linalg.norm(W - shared) / np.linalg.norm(shared)) for W in mappings]
+    cosines = seen_cosines(problem, S[c])
+    counts, edges = np.histogram(cosines**2, bins=20)
+    strongest = np.argsort(-np.abs(cosines), kind="stable")[: settings["weights"]]
+    return {
+        "class_name": name,
+        "moved": moved[int(np.flatnonzero(drawn == c)[0])],
+        "moved_others": dict(zip([names[t] for t in drawn], moved, strict=True)),
+        "classifier_cosine": _cosine(aezsl.classifiers(S)[:, c], eszsl.classifiers(S)[:, c]),
+        "weights": [{"class_name": problem.seen_names[s], "weight": float(cosines[s] ** 2)} for s in strongest],
+        "weight_share": float(np.sort(cosines**2)[::-1][: settings["weights"]].sum() / (cosines**2).sum()),
+        "n_seen": len(cosines),
+        "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
+    }
+
+
+def _cosine(a: Array, b: Array) -> float:
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

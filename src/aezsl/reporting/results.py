@@ -1,0 +1,67 @@
+"""What finished runs have left on disk, whichever runs those were."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from aezsl.errors import DataError
+
+#: Files that are results.
+ENDINGS = (".json", ".csv", ".png")
+
+
+class Results:
+    """Files by the name of what made them (a method, in the generalized setting with ``gzsl_`` before it) and kind.
+
+    Kinds are file names without their endings. Reading is lazy, and what does not exist is None: to look for a
+    result is how a reader learns that it was not made.
+    """
+
+    def __init__(self, files: Mapping[tuple[str, str], Path]) -> None:
+        self._files = dict(files)
+
+    @classmethod
+    def scan(cls, folders: Sequence[Path], files: Mapping[str, Path]) -> Self:
+        """All of ``<folder>/<name>/<kind>.<json|csv|png>``, and single files, found under the name ``problem``."""
+        found = {
+            (path.parent.name, path.stem if path.suffix != ".png" else path.name): path
+            for folder in folders
+            for path in sorted(folder.glob("*/*"))
+            if path.suffix in ENDINGS
+        }
+        return cls(found | {("problem", kind): path for kind, path in files.items() if path.is_file()})
+
+    @property
+    def names(self) -> list[str]:
+        """All names that have any result."""
+        return sorted({name for name, _ in self._files})
+
+    def path(self, name: str, kind: str) -> Path | None:
+        """Where a result lies."""
+        return self._files.get((name, kind))
+
+    def mapping(self, name: str, kind: str) -> dict[str, Any] | None:
+        """A result that is a JSON object."""
+        path = self.path(name, kind)
+        if path is None:
+            return None
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DataError(f"{path} is not valid JSON ({error}): run {name} again, or delete it") from error
+        return dict(value)
+
+    def table(self, name: str, kind: str) -> pd.DataFrame | None:
+        """A result that is a CSV table."""
+        path = self.path(name, kind)
+        if path is None:
+            return None
+        try:
+            return pd.read_csv(path)
+        except pd.errors.ParserError as error:
+            raise DataError(f"{path} is not a table ({error}): run {name} again, or delete it") from error
+        except pd.errors.EmptyDataError:
+            return None

@@ -1,0 +1,223 @@
+"""The tables of the report, from whatever results there are."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aezsl.methods import METHODS
+from aezsl.reporting.comparison import PARTS, comparison_table
+from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE
+from aezsl.reporting.results import Results
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for the page and for files. The page shows the columns that have a label; files hold all."""
+
+    title: str
+    note: str
+    frame: pd.DataFrame
+    labels: dict[str, str]
+    bar: str = ""  # the column drawn as a bar behind its numbers
+
+
+def current(results: Results, name: str) -> bool:
+    """False where a result is known to be of another problem than the present one."""
+    setting = "gzsl_summary" if name.startswith("gzsl_") else "summary"
+    now, then = results.mapping("problem", setting), results.mapping(name, "record")
+    if now is None or then is None:  # nothing known against it
+        return True
+    return bool(now.get("problem_fingerprint") == then.get("problem_fingerprint"))
+
+
+def finished(results: Results, prefix: str = "") -> dict[str, dict[str, Any]]:
+    """Metrics, chosen parameters and record of every registered method that has been run on this problem."""
+    return {
+        name: {part: results.mapping(prefix + name, part) for part in PARTS}
+        for name in METHODS
+        if results.path(prefix + name, "metrics") and current(results, prefix + name)
+    }
+
+
+def stale(results: Results) -> list[str]:
+    """Results of another split, seed or set of features, which must not stand beside the present ones."""
+    return [name for name in results.names if results.path(name, "metrics") and not current(results, name)]
+
+
+def conventional(results: Results) -> Table:
+    """The paper's Table 1 for the data at hand."""
+    labels = {
+        "name": "Method",
+        "accuracy": "Accuracy %",
+        "per_class_accuracy": "Per class %",
+        "hit_at_5": "Hit@5 %",
+        "state": "Here",
+        "kind": "Kind",
+        "fit_and_rank_seconds": "Seconds",
+        "memory_mb": "Memory MB",
+        "published_cub": "Published CUB %",
+        "published_sun": "Published SUN %",
+        "published_dogs": "Published Dogs %",
+    }
+    note = (
+        f"{NOTE} Seconds and memory are for fitting and ranking at the chosen parameters, memory as the rise above "
+        "what was in use, unknown where several methods ran at once; refined methods start from their base."
+    )
+    return Table("Conventional setting", note, comparison_table(finished(results)), labels, "accuracy")
+
+
+def generalized(results: Results) -> Table:
+    """Seen and unseen classes told apart together, with and without calibrated stacking."""
+    published = {(method, calibrated): value for _, method, calibrated, value in GENERALIZED_CUB if method}
+    rows = []
+    for name, found in finished(results, "gzsl_").items():
+        for calibrated in (False, True):
+            metrics, end = found["metrics"] or {}, "_calibrated" if calibrated else ""
+            keys = ("accuracy", "per_class_accuracy", "seen", "unseen", "harmonic")
+            values = {key: 100 * metrics.get(f"gzsl_{key}{end}", np.nan) for key in keys}
+            rows.append(
+                {
+                    "method": name,
+                    "calibrated": "yes" if calibrated else "no",
+                    "state": "run",
+                    **values,
+                    "ausuc": 100 * metrics.get("ausuc", np.nan),
+                    "published_cub": published.pop((name, calibrated), np.nan),
+                }
+            )
+    rows += [
+        {
+            "method": label,
+            "calibrated": "yes" if calibrated else "no",
+            "state": "published only" if method is None else "not run",
+            "published_cub": value,
+        }
+        for label, method, calibrated, value in GENERALIZED_CUB
+        if method is None or (method, calibrated) in published
+    ]
+    labels = {
+        "method": "Method",
+        "calibrated": "Calibrated",
+        "state": "Here",
+        "accuracy": "Accuracy %",
+        "seen": "Seen %",
+        "unseen": "Unseen %",
+        "harmonic": "Harmonic %",
+        "ausuc": "AUSUC %",
+        "published_cub": "Published CUB %",
+    }
+    note = f"The calibration constant comes from validation classes. {NOTE}"
+    return Table("Generalized setting", note, pd.DataFrame(rows, columns=[*labels, "per_class_accuracy"]), labels)
+
+
+def large_scale(results: Results) -> Table:
+    """Hit@K and hierarchical precision here, then those published for ImageNet."""
+    rows: list[dict[str, Any]] = []
+    for name, found in finished(results).items():
+        metrics = found["metrics"] or {}
+        values = {key: 100 * metrics.get(key, np.nan) for key in IMAGENET_COLUMNS}
+        rows.append({"test": "here", "method": name, "state": "run", **values})
+    for test, lines in IMAGENET.items():
+        for label, _, figures in lines:
+            values = dict(zip(IMAGENET_COLUMNS, figures, strict=True))
+            rows.append({"test": f"ImageNet {test}", "method": label, "state": "published only", **values})
+    labels = {"test": "Test set", "method": "Method"}
+    labels |= {f"hit_at_{k}": f"Hit@{k} %" for k in (1, 2, 5, 10, 20)}
+    labels |= {f"hp_at_{k}": f"HP@{k} %" for k in (2, 5, 10, 20)}
+    note = f"Rows of ImageNet are published ones. HP is hierarchical precision, which needs a class hierarchy. {NOTE}"
+    return Table("Many classes: hit@K", note, pd.DataFrame(rows, columns=[*labels, "state"]), labels)
+
+
+def gains(results: Results) -> Table | None:
+    """Accuracy per class of AEZSL over ESZSL, the largest gain first."""
+    tables = [results.table(name, "per_class") for name in ("eszsl", "aezsl")]
+    if any(table is None or not current(results, name) for table, name in zip(tables, ("eszsl", "aezsl"), strict=True)):
+        return None
+    eszsl, aezsl = (table.set_index("class_name") for table in tables if table is not None)
+    frame = pd.DataFrame(
+        {"images": eszsl["images"], "eszsl": 100 * eszsl["accuracy"], "aezsl": 100 * aezsl["accuracy"]}
+    )
+    frame = frame.assign(gain=frame["aezsl"] - frame["eszsl"]).dropna()
+    frame = frame.sort_values("gain", ascending=False, kind="stable").rename_axis("class_name").reset_index()
+    labels = {"class_name": "Class", "images": "Images", "eszsl": "ESZSL %", "aezsl": "AEZSL %", "gain": "Gain, points"}
+    better, worse = int((frame["gain"] > 0).sum()), int((frame["gain"] < 0).sum())
+    note = f"{better} classes gain, {worse} lose, {len(frame) - better - worse} stay."
+    return Table("AEZSL over ESZSL, class by class", note, frame, labels)
+
+
+def selection(results: Results) -> Table:
+    """What validation chose, how surely, and whether at the edge of what was searched."""
+    rows = []
+    for prefix in ("", "gzsl_"):
+        for name, found in finished(results, prefix).items():
+            table, chosen = results.table(prefix + name, "selection"), found["chosen"] or {}
+            if table is None:
+                continue
+            searched = [key for key in chosen if key in table]
+            edges = [key for key in searched if _at_edge(table[key], chosen[key])]
+            rows.append(
+                {
+                    "method": prefix + name,
+                    "chosen": ", ".join(f"{key} {_short(chosen[key])}" for key in searched) or "nothing to choose",
+                    "points": len(table),
+                    "validation": 100 * table["mean"].max(),
+                    "median": 100 * table["mean"].median(),
+                    "edge": ", ".join(edges),
+                    "all_parameters": json.dumps(chosen),
+                }
+            )
+    labels = {
+        "method": "Method",
+        "chosen": "Chosen",
+        "points": "Points searched",
+        "validation": "Validation %",
+        "median": "Median of grid %",
+        "edge": "At the edge of the grid",
+    }
+    note = "Chosen on seen classes that play unseen; never on test labels. A value at the edge suggests a wider grid."
+    return Table("What validation chose", note, pd.DataFrame(rows, columns=[*labels, "all_parameters"]), labels)
+
+
+def _at_edge(values: pd.Series, chosen: Any) -> bool:
+    """Whether a number is the smallest or largest of at least three searched ones."""
+    if not pd.api.types.is_numeric_dtype(values) or values.nunique() < 3:
+        return False
+    return bool(chosen in (values.min(), values.max()))
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def origins(results: Results) -> Table:
+    """When, from which code and at what cost every result was made."""
+    rows = []
+    for name in results.names:
+        if results.path(name, "metrics"):
+            record = results.mapping(name, "record") or {}
+            rows.append(
+                {
+                    "method": name,
+                    "finished": record.get("finished", "unknown"),
+                    "code_commit": str(record.get("code_commit", "unknown")),
+                    "fit_seconds": record.get("fit_seconds", np.nan),
+                    "rank_seconds": record.get("rank_seconds", np.nan),
+                    "process_peak_mb": record.get("process_peak_mb", np.nan),
+                    "problem_fingerprint": record.get("problem_fingerprint", "unknown"),
+                    "used": "yes" if current(results, name) else "no: made on another problem",
+                }
+            )
+    labels = {
+        "method": "Method",
+        "finished": "Finished",
+        "code_commit": "Code",
+        "fit_seconds": "Fit s",
+        "rank_seconds": "Rank s",
+        "process_peak_mb": "Peak of the process, MB",
+        "used": "On this page",
+    }
+    note = "The peak of memory is that of the whole process so far, which may have run several methods."
+    return Table("Time, memory, code", note, pd.DataFrame(rows, columns=[*labels, "problem_fingerprint"]), labels)

@@ -1,0 +1,66 @@
+"""Which seen classes play unseen, and which samples are held out."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from aezsl.arrays import Array, Labels
+
+
+def class_folds(
+    n_seen: int,
+    n_unseen: int,
+    rule: str = "random",
+    n_folds: int = 3,
+    seed: int = 0,
+    fraction: float | None = None,
+) -> list[Labels]:
+    """Validation classes of each fold, as row numbers of the seen semantics.
+
+    The number of validation classes Cv keeps ``Cv / Cs = Ct / (Cs + Ct)``, as in the paper, unless ``fraction`` says
+    Cv / Cs: with many more unseen than seen classes the paper's rule would leave hardly any to learn from.
+
+    rule: ``first`` takes the first Cv classes in the data's own order, one fold, as the paper does (poor where
+    the order follows topics); ``random`` draws ``n_folds`` seeded sets, disjoint for as long as classes last.
+    """
+    share = n_unseen / (n_seen + n_unseen) if fraction is None else fraction
+    size = min(max(2, round(n_seen * share)), n_seen - 2)
+    if size < 2:
+        raise ValueError(f"cross-validation over classes needs at least 4 seen classes, got {n_seen}")
+    if rule == "first":
+        return [np.arange(size)]
+    if rule != "random":
+        raise ValueError(f"unknown validation rule {rule!r}; expected 'first' or 'random'")
+    rng = np.random.default_rng(seed)
+    order: Labels = np.empty(0, dtype=np.int64)
+    folds = []
+    for _ in range(n_folds):
+        if len(order) < size:
+            order = rng.permutation(n_seen)
+        folds.append(np.sort(order[:size]))
+        order = order[size:]
+    return folds
+
+
+def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Array, Labels, Array], ...]:
+    """The data as (training, validation), each X, y, S with labels numbered anew."""
+    is_held_out = np.zeros(len(S), dtype=bool)
+    is_held_out[held_out] = True
+    parts = []
+    for classes in (~is_held_out, is_held_out):
+        renumbered = np.cumsum(classes) - 1
+        rows = classes[y]
+        parts.append((X[rows], renumbered[y[rows]], S[classes]))
+    return tuple(parts)
+
+
+def held_out_mask(y: NDArray[Any], fraction: float, seed: int) -> NDArray[np.bool_]:
+    """A seeded share of the samples of every label, never all of them; True where a sample is held out."""
+    rng = np.random.default_rng(seed)
+    mask = np.zeros(len(y), dtype=bool)
+    for rows in pd.Series(np.arange(len(y))).groupby(y).groups.values():
+        count = min(round(len(rows) * fraction), len(rows) - 1)
+        mask[rng.choice(np.asarray(rows), count, replace=False)] = True
+    return mask

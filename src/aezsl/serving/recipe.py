@@ -1,0 +1,148 @@
+"""What must be known beside a trained model to use it: how images and classes became the numbers it was trained on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aezsl.arrays import Array
+from aezsl.data.normalise import Normaliser
+from aezsl.encoders.images.backbones import Backbone, make_backbone
+from aezsl.encoders.texts.semantics import embed_classes
+from aezsl.methods import ZeroShotClassifier
+
+#: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
+KEPT_COLUMNS = ("class_name", "role", "text", "wnid")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The road of the training data, open for new images and new classes."""
+
+    backbone: dict[str, Any]  # name, weights and layer, and the fingerprint of the training features
+    features: Normaliser
+    semantics: Normaliser
+    sources: list[dict[str, Any]]  # of semantics
+    attribute_names: list[str]
+    classes: pd.DataFrame  # those of training, seen and unseen: see KEPT_COLUMNS
+    class_vectors: Array  # (C, a) of theirs, before normalisation
+    example: Array  # (2, d) features before normalisation, to show what they look like
+
+    def make_backbone(self, name: str | None = None) -> Backbone:
+        """What computed the training features; another name only where they came from a file."""
+        if self.backbone["name"] == "file":
+            if name is None:
+                raise ValueError(
+                    "this model was trained on features from a file, so nothing says how to compute those of new "
+                    "images: name the backbone that made the file (predict.backbone), or train with a backbone"
+                )
+            return make_backbone(name)
+        if name not in (None, self.backbone["name"]):
+            raise ValueError(f"this model was trained on features of {self.backbone['name']}, not of {name}")
+        backbone = make_backbone(*(self.backbone[key] for key in ("name", "weights", "layer")))
+        if backbone.fingerprint != self.backbone["fingerprint"]:
+            raise ValueError(
+                f"{self.backbone['name']} is not what it was when this model was trained (its weights or the packages "
+                "that carry them have changed): train again"
+            )
+        return backbone
+
+    def targets(self, classes: pd.DataFrame | None = None, attribute_names: Sequence[str] = ()) -> "Targets":
+        """The classes to choose among: those of a table, or else the unseen classes of training.
+
+        A table that describes its classes (text, attributes, wnid) may name any; one that does not may name those
+        of training.
+        """
+        if classes is None:
+            known = (self.classes["role"] == "unseen").to_numpy()
+            names, vectors = self.classes.loc[known, "class_name"].tolist(), self.class_vectors[known]
+        elif {"text", "attributes", "wnid"} & set(classes.columns):
+            names = classes["class_name"].tolist()
+            vectors = embed_classes(self._aligned(classes, attribute_names), self.sources, self.classes)
+        else:
+            names = classes["class_name"].tolist()
+            rows = pd.Index(self.classes["class_name"]).get_indexer(pd.Index(names))
+            if (rows < 0).any():
+                stranger = names[int((rows < 0).argmax())]
+                raise ValueError(f"class {stranger!r} was not in training and is not described: describe all classes")
+            vectors = self.class_vectors[rows]
+        if vectors.shape[1] != self.class_vectors.shape[1]:
+            raise ValueError(
+                f"classes must be described by {self.class_vectors.shape[1]} numbers, got {vectors.shape[1]}"
+            )
+        return Targets(names, self.semantics(vectors.astype(np.float64)))
+
+    def _aligned(self, classes: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+        """The same attributes in the order of training, where both have names."""
+        if not self.attribute_names or not names or list(names) == self.attribute_names:
+            return classes
+        if missing := [name for name in self.attribute_names if name not in set(names)]:
+            raise ValueError(f"the classes have no attribute {missing[0]!r} (of {len(missing)} missing) as in training")
+        order = [list(names).index(name) for name in self.attribute_names]
+        ordered = [np.asarray(vector)[order] for vector in classes["attributes"]]
+        return classes.assign(attributes=pd.Series(ordered, index=classes.index, dtype=object))
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Header and arrays, to be saved."""
+        header = {
+            "backbone": self.backbone,
+            "steps": {"features": self.features.steps, "semantics": self.semantics.steps},
+            "sources": self.sources,
+            "attribute_names": self.attribute_names,
+            "classes": self.classes.to_dict("list"),
+        }
+        arrays = {"class_vectors": self.class_vectors, "example": self.example}
+        for part in ("features", "semantics"):
+            arrays |= {f"{part}_{key}": value for key, value in getattr(self, part).statistics.items()}
+        return header, arrays
+
+    @classmethod
+    def from_state(cls, header: dict[str, Any], arrays: dict[str, Array]) -> "Recipe":
+        """The recipe that ``state`` was taken of."""
+
+        def normaliser(part: str) -> Normaliser:
+            statistics = {key.removeprefix(f"{part}_"): a for key, a in arrays.items() if key.startswith(f"{part}_")}
+            return Normaliser(tuple(header["steps"][part]), statistics)
+
+        return cls(
+            header["backbone"],
+            normaliser("features"),
+            normaliser("semantics"),
+            header["sources"],
+            header["attribute_names"],
+            pd.DataFrame(header["classes"]),
+            arrays["class_vectors"],
+            arrays["example"],
+        )
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Classes to choose among."""
+
+    names: list[str]
+    vectors: Array  # (C, a) normalised as in training
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A fitted method with its recipe: all it takes to classify."""
+
+    model: ZeroShotClassifier
+    recipe: Recipe
+
+    def classify(self, features: Array, targets: Targets, top: int = 5) -> pd.DataFrame:
+        """One row per row of features (n, d), as the backbone gave them: the best class and its score, the best few."""
+        rows = self.recipe.features(np.asarray(features, dtype=np.float64))
+        ranking = self.model.rank(rows, targets.vectors, top)
+        names = np.array(targets.names, dtype=object)[ranking.classes]
+        return pd.DataFrame(
+            {
+                "predicted": names[:, 0],
+                "score": ranking.scores[:, 0].astype(np.float64),
+                f"top_{top}": names.tolist(),
+                f"top_{top}_scores": ranking.scores.astype(np.float64).tolist(),
+            }
+        )
