@@ -2,7 +2,7 @@
 
 import pytest
 
-from aezsl.hooks import _subject
+from aezsl.hooks import main_method
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from aezsl.hooks import _subject
     ],
 )
 def test_the_first_method_named_is_what_a_run_is_about(named, subject):
-    assert _subject(named) == subject
+    assert main_method(named) == subject

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.problem import ProblemError, build_problem
+from aezsl.data.problem import build_problem
 from aezsl.data.vectors import Vectors
+from aezsl.errors import DataError
 
 NORMALISE = {"features": ["l2"], "semantics": ["l2"]}
 
@@ -85,10 +86,9 @@ def test_statistics_come_from_training_data_alone(tables):
 def test_normalisation_can_be_repeated_on_new_data(tables):
     normalise = {"features": ["sqrt", "standardise", "l2"], "semantics": ["centre"]}
     problem = build_problem(**tables, normalise=normalise)
-    rows = tables["features"].rows(problem.test_ids)
-    raw = tables["features"].matrix[rows].astype(float)
+    raw = tables["features"].get(problem.test_ids, "images", "features").astype(float)
     np.testing.assert_allclose(problem.feature_normaliser(raw), problem.X_test)
-    raw = tables["semantics"].matrix[tables["semantics"].rows(problem.unseen_names)].astype(float)
+    raw = tables["semantics"].get(problem.unseen_names, "classes", "semantics").astype(float)
     np.testing.assert_allclose(problem.semantic_normaliser(raw), problem.S_unseen)
 
 
@@ -101,7 +101,9 @@ def test_fingerprint_changes_with_the_data(tables):
 def test_unlabelled_test_images_make_a_problem_without_test_labels(tables):
     split = tables["split"]
     split.loc[split["zsl"] == "test", "class_name"] = None
-    assert build_problem(**tables, normalise=NORMALISE).y_test is None
+    problem = build_problem(**tables, normalise=NORMALISE)
+    assert (problem.y_test == -1).all()
+    assert not problem.labelled.any()
 
 
 def test_images_without_a_label_may_be_among_those_with_one(tables):
@@ -207,20 +209,20 @@ def test_vectors_and_ids_of_different_number_are_refused(tables):
 )
 def test_bad_data_is_refused_by_name(tables, spoil, message):
     spoil(tables)
-    with pytest.raises(ProblemError, match=message):
+    with pytest.raises(DataError, match=message):
         build_problem(**tables, normalise=NORMALISE)
 
 
 def test_no_image_of_an_unseen_class_leaves_a_problem_to_train_on(tables):
     tables["split"] = tables["split"][tables["split"]["zsl"] == "train"]
     problem = build_problem(**tables, normalise=NORMALISE)
-    assert (problem.X_test.shape, problem.y_test, problem.test_ids) == ((0, 6), None, [])
+    assert (problem.X_test.shape, len(problem.y_test), problem.test_ids) == ((0, 6), 0, [])
     assert problem.summary()["n_test"] == 0
     tables["split"]["gzsl"] = "train"
-    with pytest.raises(ProblemError, match="generalized setting is evaluated on test images"):
+    with pytest.raises(DataError, match="generalized setting is evaluated on test images"):
         build_problem(**tables, normalise=NORMALISE, setting="gzsl")
 
 
 def test_unknown_setting_is_refused(tables):
-    with pytest.raises(ProblemError, match="unknown setting 'open'"):
+    with pytest.raises(DataError, match="unknown setting 'open'"):
         build_problem(**tables, normalise=NORMALISE, setting="open")

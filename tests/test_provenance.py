@@ -17,7 +17,7 @@ def test_cost_is_of_what_happens_inside():
 
 
 def test_memory_is_left_out_where_other_work_is_going_on(monkeypatch):
-    monkeypatch.setattr(Cost, "alone", False)
+    monkeypatch.setattr(Cost, "measure_memory", False)
     with Cost("fit") as cost:
         pass
     assert list(cost.measured) == ["fit_seconds"]

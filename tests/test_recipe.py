@@ -2,30 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.data.normalise import Normaliser, fit_normaliser
-from aezsl.datasets.model import RecipeDataset
+from aezsl.data.normalise import Normaliser
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.methods import METHODS, make_method
-from aezsl.serving.recipe import Recipe, TrainedModel
-from tests.synthetic import make_synthetic
-
-
-def make_recipe(**changes):
-    data = make_synthetic()
-    n_seen, n_unseen = len(data.S), len(data.S_new)
-    vectors = np.vstack([data.S, data.S_new])
-    classes = pd.DataFrame({"class_name": [f"class{c}" for c in range(n_seen + n_unseen)]})
-    parts = {
-        "backbone": {"name": "resnet18", "weights": "random", "layer": None, "fingerprint": ""},
-        "features": fit_normaliser(["standardise", "l2"], data.X)[0],
-        "semantics": fit_normaliser(["centre"], data.S)[0],
-        "sources": [{"kind": "attributes"}],
-        "attribute_names": [f"a{i}" for i in range(vectors.shape[1])],
-        "classes": classes.assign(role=["seen"] * n_seen + ["unseen"] * n_unseen),
-        "class_vectors": vectors,
-        "example": data.X[:2],
-    }
-    return Recipe(**(parts | changes)), data
+from aezsl.serving.model_file import load_trained, save_trained
+from aezsl.serving.trained import TrainedModel
+from tests.helpers.recipes import make_recipe
 
 
 def described(vectors, names):
@@ -34,9 +16,9 @@ def described(vectors, names):
 
 def test_a_saved_recipe_gives_the_same_numbers(tmp_path):
     recipe, data = make_recipe()
-    dataset = RecipeDataset(filepath=str(tmp_path / "recipe.npz"))
-    dataset.save(recipe)
-    loaded = dataset.load()
+    model = make_method("eszsl").fit(*data[:3])
+    save_trained(tmp_path / "model.npz", TrainedModel(model, recipe))
+    loaded = load_trained(tmp_path / "model.npz").recipe
     np.testing.assert_array_equal(loaded.features(data.X_new), recipe.features(data.X_new))
     np.testing.assert_array_equal(loaded.targets().vectors, recipe.targets().vectors)
     pd.testing.assert_frame_equal(loaded.classes, recipe.classes)

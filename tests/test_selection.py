@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.methods.base import ZeroShotClassifier
-from aezsl.selection import class_folds, class_split, cross_validate, grid_points, most_cautious
+from aezsl.selection import class_folds, class_split, cross_validate, grid_points, most_cautious_first
 from tests.synthetic import make_synthetic
 
 
@@ -96,13 +96,16 @@ class Spy(ZeroShotClassifier):
         self.depth = depth
         self.size = size
 
-    def _fit(self, X, y, S):
-        self.S_ = S
-        Spy.seen.append((X, S))
+    def _fit(self, seen):
+        self.S_ = seen.S
+        Spy.seen.append((seen.X, seen.S))
 
-    def _decide(self, X, S_target):
-        Spy.seen[-1] += (X, S_target)
-        return np.zeros((len(X), len(S_target)))
+    def _target_parts(self, S_target):
+        return {"targets": S_target}
+
+    def _scores(self, X, targets):
+        Spy.seen[-1] += (X, targets)
+        return np.zeros((len(X), len(targets)))
 
 
 class TestCrossValidate:
@@ -162,7 +165,7 @@ def test_the_most_cautious_point_is_chosen_among_those_as_good_as_the_best():
     table = pd.DataFrame({"g": [1.0, 3.0, 3.0, 10.0], "n": [1, 2, 1, 1], "mean": [0.60, 0.595, 0.59, 0.57]})
     by = {"g": 1, "n": -1}
     # Standard errors 0.049, 0.022 and 0.0002.
-    few, some, many = (most_cautious(table, by, n) for n in (100, 500, 5_000_000))
+    few, some, many = (most_cautious_first(table, by, n) for n in (100, 500, 5_000_000))
     assert few.iloc[0].to_list() == [10.0, 1, 0.57]
     assert some.iloc[0].to_list() == [3.0, 1, 0.59]
     assert many.iloc[0].to_list() == [1.0, 1, 0.60]

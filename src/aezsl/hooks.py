@@ -34,7 +34,7 @@ class OneThreadPerTask:
         from threadpoolctl import threadpool_limits
 
         runner = str(run_params.get("runner"))
-        Cost.alone = "ThreadRunner" not in runner
+        Cost.measure_memory = "ThreadRunner" not in runner
         if "ThreadRunner" in runner or "ParallelRunner" in runner:
             self._limits = threadpool_limits(1)
             for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -52,7 +52,7 @@ class OneThreadPerTask:
         self._restore()
 
     def _restore(self) -> None:
-        Cost.alone = True
+        Cost.measure_memory = True
         if self._limits is not None:
             self._limits.restore_original_limits()
             self._limits = None
@@ -86,20 +86,21 @@ class RunRecorder:
         """Log what the run produced."""
         import mlflow
 
-        outputs = sorted(pipeline.all_outputs())
-        _report(catalog, [name for name in outputs if _how(catalog, name) == "metrics"])
+        # Some nodes write to what they were given, such as the table of a selection: inputs count, too.
+        outputs = sorted(pipeline.all_outputs() | pipeline.all_inputs())
+        _report(catalog, [name for name in outputs if _logging_kind(catalog, name) == "metrics"])
         if mlflow.active_run() is None:  # tracking is switched off
             return
         mlflow.set_tags({"git_commit": git_commit(Path(run_params["project_path"])), "python": sys.version.split()[0]})
         mlflow.log_metrics({"wall_seconds": time.monotonic() - self._start, "peak_memory_mb": peak_memory_mb()})
-        subject = _subject(run_params)
+        main = main_method(run_params)
         for name in outputs:
-            if how := _how(catalog, name):
+            if how := _logging_kind(catalog, name):
                 space = _namespace(name)
-                _log(mlflow, how, catalog, name, "" if space in ("", subject) else f"{space}.")
+                _log(mlflow, how, catalog, name, "" if space in ("", main) else f"{space}.")
 
 
-def _subject(run_params: dict[str, Any]) -> str:
+def main_method(run_params: dict[str, Any]) -> str:
     """The method a run is about, whose results are logged under their plain names."""
     from aezsl.methods import METHODS
     from aezsl.pipeline_registry import DEFAULT_METHOD
@@ -119,7 +120,7 @@ def _report(catalog: DataCatalog, metrics: list[str]) -> None:
         log.info("%s: %s", _namespace(name), values or "no accuracy: there are no test images with labels")
 
 
-def _how(catalog: DataCatalog, name: str) -> str | None:
+def _logging_kind(catalog: DataCatalog, name: str) -> str | None:
     dataset = catalog.get(name) if name in catalog else None
     how: str | None = (getattr(dataset, "metadata", None) or {}).get("mlflow")
     return how

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, pipeline
 
-from aezsl.methods import METHODS, REFINES
+from aezsl.methods import METHODS
 from aezsl.pipelines import (
     comparison,
     end_to_end,
@@ -11,20 +11,18 @@ from aezsl.pipelines import (
     feature_extraction,
     ingestion,
     label_refinement,
+    method,
     predict,
+    problem,
     qualitative,
     reporting,
     semantic_embedding,
     sensitivity,
-    training,
 )
-from aezsl.pipelines.training.pipeline import create_problem_pipeline, create_recipe_pipeline
+from aezsl.pipelines.method.pipeline import create_ranking_node
 
 #: What ``kedro run`` without a name runs.
 DEFAULT_METHOD = "aezsl_lr"
-
-#: The methods of the paper's large-scale table that this project has, and the closed form beside them.
-LARGE_SCALE = ("eszsl", "eszsl_net", "daezsl")
 
 #: Parameters that all methods share.
 SHARED = ("selection", "evaluation", "gallery", "calibration")
@@ -33,11 +31,12 @@ SHARED = ("selection", "evaluation", "gallery", "calibration")
 END_TO_END = "daezsl_end_to_end"
 
 
-def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
-    """Training, label refinement where the method has it, and evaluation, under a namespace of its own.
+def create_method_pipeline(name: str, setting: str = "zsl") -> Pipeline:
+    """Select, fit, adapt, rank, evaluate: the road of one method, under a namespace of its own.
 
     A method that refines another one brings that one's pipeline along, results and all.
     """
+    entry = METHODS[name]
     prefix = "" if setting == "zsl" else f"{setting}_"
     inputs = {
         "problem": f"{prefix}problem",
@@ -45,25 +44,28 @@ def create_method_pipeline(method: str, setting: str = "zsl") -> Pipeline:
         "images": "images",
         "candidates": "candidates",
     }
-    before = Pipeline([])
-    if base := REFINES.get(method):
-        before = create_method_pipeline(base, setting)
-        stage = label_refinement.create_pipeline(method, setting)
-        inputs |= {"base_model": f"{prefix}{base}.model", "base_chosen": f"{prefix}{base}.chosen"}
-    else:
-        stage = training.create_pipeline(method, setting)
-    stages = stage + create_recipe_pipeline() + evaluation.create_pipeline(method, setting)
+    before, stages = Pipeline([]), method.create_pipeline(entry, setting)
+    if entry.refines:
+        before = create_method_pipeline(entry.refines, setting)
+        inputs |= {f"base_{part}": f"{prefix}{entry.refines}.{part}" for part in ("model", "chosen", "classifier")}
+    if entry.pool:
+        stages += label_refinement.create_pipeline(entry)
+    stages += evaluation.create_pipeline(name, setting)
     used = stages.inputs()
-    inputs = {name: source for name, source in inputs.items() if name in used}
-    shared = {f"params:{name}": f"params:{name}" for name in SHARED if f"params:{name}" in used}
+    inputs = {dataset: source for dataset, source in inputs.items() if dataset in used}
+    shared = {f"params:{key}": f"params:{key}" for key in SHARED if f"params:{key}" in used}
     return before + pipeline(
-        stages, namespace=prefix + method, inputs=inputs, parameters=shared | {"params:method": f"params:{method}"}
+        stages,
+        namespace=prefix + name,
+        inputs=inputs,
+        parameters=shared | {"params:method": f"params:{name}"},
     )
 
 
 def create_end_to_end_pipeline() -> Pipeline:
-    """DAEZSL and its network trained together, then evaluated as every method is, under a namespace of its own."""
-    stages = end_to_end.create_pipeline() + evaluation.create_pipeline("daezsl")
+    """DAEZSL and its network trained together, then ranked and evaluated as every method is."""
+    stages = end_to_end.create_pipeline() + Pipeline([create_ranking_node()], tags="training")
+    stages += evaluation.create_pipeline("daezsl")
     shared = {"images", "semantics", "classes", "split", "attribute_names", "candidates"}
     parameters = {name: name for name in stages.inputs() if name.startswith("params:")}
     parameters["params:method"] = "params:daezsl"
@@ -80,14 +82,15 @@ def register_pipelines() -> dict[str, Pipeline]:
     road = sum(data.values(), Pipeline([]))
     methods: dict[str, Pipeline] = {}
     for setting, prefix in (("zsl", ""), ("gzsl", "gzsl_")):
-        start = road + create_problem_pipeline(setting)
+        start = road + problem.create_pipeline(setting)
         methods |= {prefix + name: start + create_method_pipeline(name, setting) for name in METHODS}
     figures = {
         f"sensitivity_{parameter}": methods["aezsl_lr"] + sensitivity.create_pipeline("aezsl_lr", parameter)
         for parameter in ("k", "lambda3")
     }
-    parts = (methods[name] for name in LARGE_SCALE)
-    figures["large_scale"] = sum(parts, Pipeline([])) + evaluation.create_large_scale_pipeline(LARGE_SCALE)
+    large_scale = [entry.name for entry in METHODS.values() if entry.large_scale]
+    parts = (methods[name] for name in large_scale)
+    figures["large_scale"] = sum(parts, Pipeline([])) + evaluation.create_large_scale_pipeline(large_scale)
     from_images = data["ingestion"] + data["semantic_embedding"] + create_end_to_end_pipeline()
     # All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once.
     explained = methods["eszsl"] + methods["aezsl"] + qualitative.create_pipeline()

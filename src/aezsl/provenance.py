@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 #: Packages whose versions a result may depend on.
 PACKAGES = ("aezsl", "numpy", "scipy", "scikit-learn", "torch", "torchvision", "onnxruntime", "kedro", "mlflow")
@@ -31,8 +31,8 @@ class Cost:
     where other work is going on in it.
     """
 
-    #: Whether nothing else is going on in this process.
-    alone: ClassVar[bool] = True
+    #: Off where several nodes share this process: none could tell whose memory it sees. The hooks know the runner.
+    measure_memory: ClassVar[bool] = True
 
     def __init__(self, stage: str) -> None:
         self._stage = stage
@@ -44,7 +44,7 @@ class Cost:
 
     def __exit__(self, *_: object) -> None:
         self.measured = {f"{self._stage}_seconds": time.perf_counter() - self._start}
-        if self.alone:
+        if self.measure_memory:
             self.measured[f"{self._stage}_memory_mb"] = max(_own_peak_mb() - self._before, 0.0)
 
 
@@ -94,3 +94,17 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def make_record(cost: dict[str, Any], fingerprint: str) -> dict[str, Any]:
+    """What a reader must know to trust a result: its cost, the problem it was made on, the code and the time.
+
+    ``process_peak_mb`` is of the whole process so far, other methods of the same run included.
+    """
+    return {
+        **cost,
+        "process_peak_mb": peak_memory_mb(),
+        "problem_fingerprint": fingerprint,
+        "code_commit": git_commit(Path(__file__).parent),
+        "finished": now(),
+    }

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from aezsl.methods.aezsl.aezsl import AEZSL
+from aezsl.methods.targets import Targets
 from aezsl.selection import class_folds, cross_validate
 from tests.oracles.aezsl import algorithm1
 
@@ -73,9 +74,9 @@ def compare_solvers():
     print(f"{'lambdas':>24} {'direct s':>9} {'+ all W_c':>9} {'literal s':>10} {'sweeps':>7} {'ratio':>8}")
     lambdas = [(0.1, 1, 0), (0.1, 1, 1e-3), (0.1, 1, 1), (0.1, 0.1, 10), (0.01, 1, 100), (0.1, 0.1, 1e3), (10, 10, 1e3)]
     for point in lambdas:
-        model, seconds = timed(direct, X, y, S, targets, point)
-        _, building = timed(lambda model: sum(W[0, 0] for W in model.mappings(targets)), model)
-        goal = model.objective(targets)["total"] * (1 + 1e-6)
+        classifier, seconds = timed(direct, X, y, S, targets, point)
+        _, building = timed(lambda: sum(W[0, 0] for W in classifier.mappings()))  # noqa: B023
+        goal = classifier.objective()["total"] * (1 + 1e-6)
         stop = Patience(goal)
         (_, trace), literal = timed(algorithm1, X, y, S, targets, *point, stop)
         ratio = f"{'' if trace[-1] <= goal else '>'}{literal / seconds:.1f}x"
@@ -98,9 +99,7 @@ class Patience:
 
 
 def direct(X, y, S, targets, point, **params):
-    model = AEZSL(*point, **params).fit(X, y, S)
-    model.classifiers(targets)
-    return model
+    return AEZSL(*point, **params).fit(X, y, S).adapt(targets)
 
 
 def growth():
@@ -132,10 +131,11 @@ def many_targets():
     X, y, S, unseen = synthetic(628, 157, 1280, 384, per_class=5)
     targets = np.vstack([S, unseen])
     model = AEZSL(0.1, 0.1, 10, memory_mb=1500).fit(X, y, S)
-    _, decomposing = timed(model._targets, targets)
+    met = Targets(targets)
+    spectra, decomposing = timed(model._spectra, met)
     print(f"{decomposing:.0f} s for the decompositions", flush=True)
-    peak, solving = peak_mb(model.classifiers, targets)
-    kept = model._decompositions.targets.V.nbytes / 2**20
+    peak, solving = peak_mb(model.adapt_to, met)
+    kept = spectra.V.nbytes / 2**20
     print(
         f"{solving:.0f} s to solve; {kept:.0f} MB of eigenvectors and at most {peak:.0f} MB of work, of memory_mb=1500"
     )

@@ -12,9 +12,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from aezsl.arrays import unit_rows
-from aezsl.methods import EPOCHS, METHODS, REFINES, make_method
+from aezsl.methods import METHODS, make_method
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
-from aezsl.methods.sse import margin_weights
+from aezsl.methods.sse import class_intersections, margin_weights
 from tests.oracles.sse import sse_objective, sse_pair_rows, sse_weights
 
 
@@ -42,8 +43,8 @@ def fits(n, d, n_classes, a):
     """Seconds and memory of fitting each method that is trained in one go, at its default parameters."""
     data = make_data(n, d, n_classes, a)
     print(f"fit of {n} x {d} samples, {n_classes} classes, {a} semantic dimensions")
-    for name in METHODS:
-        if name not in REFINES and name not in EPOCHS:
+    for name, entry in METHODS.items():
+        if not entry.pool and not entry.epochs:
             _, seconds, peak = measured(lambda: make_method(name).fit(*data))  # noqa: B023
             print(f"  {name:10s} {seconds:7.1f} s {peak:7.0f} MiB", flush=True)
 
@@ -52,7 +53,7 @@ def sse(n, d, sizes, lam):
     """Newton's method on sums over pairs against a general optimiser on the matrix of all pairs, to one objective."""
     for n_classes in sizes:
         X, y, S = make_data(n, d, n_classes, 64)
-        _, _, M = make_method("sse")._prepare(X, y, S)
+        _, M = class_intersections(SeenData(X, y, S))
         psi, wanted = simplex_mixtures(S, S, 0.1), np.maximum(1 - S @ S.T, 0)
         w, seconds, peak = measured(lambda: margin_weights(M, psi, wanted, lam))  # noqa: B023
         (D, (literal, steps)), literal_seconds, literal_peak = measured(

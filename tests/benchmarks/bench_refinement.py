@@ -10,7 +10,7 @@ import tracemalloc
 
 import numpy as np
 
-from aezsl.methods.refinement.rounds import LabelRefinement
+from aezsl.methods.refinement.label_refinement import LabelRefinement
 from tests.oracles import refinement as oracle
 
 PARAMS = {"gamma1": 1.0, "gamma2": 0.01, "gamma3": 0.1, "nu": 1e-2, "n_neighbors": 10}
@@ -38,14 +38,13 @@ def timed(function):
 def speed(n, d, n_classes, k):
     X, P, S, y = make_pool(n, d, n_classes)
     refinement = LabelRefinement(k=k, centre=False, **PARAMS)
-    fast, fast_seconds = timed(lambda: refinement.refine(X, P, S, y))
+    fast, fast_seconds = timed(lambda: refinement.refine(X, P, S))
     (labels, P_literal, _), literal_seconds = timed(lambda: oracle.refine(X, P, S, k=k, **PARAMS))
-    _, cut_seconds = timed(lambda: refinement.set_params(n_components=256).refine(X, P, S, y))
-    first, last = fast.history[0], fast.history[-1]
-    print(f"n={n} d={d} C={n_classes} k={k}: {len(fast.history)} rounds, ", end="")
-    print(
-        f"{sum(r.iterations for r in fast.history)} re-weightings, accuracy {first.accuracy:.3f} -> {last.accuracy:.3f}"
-    )
+    _, cut_seconds = timed(lambda: refinement.set_params(n_components=256).refine(X, P, S))
+    history = fast.history.table(y)
+    first, last = history.iloc[0], history.iloc[-1]
+    print(f"n={n} d={d} C={n_classes} k={k}: {len(history)} rounds, ", end="")
+    print(f"{history['iterations'].sum()} re-weightings, accuracy {first.accuracy:.3f} -> {last.accuracy:.3f}")
     print(f"  literal Algorithm 2   {literal_seconds:8.2f} s")
     print(f"  LabelRefinement       {fast_seconds:8.2f} s   {literal_seconds / fast_seconds:6.1f}x")
     print(f"  with n_components=256 {cut_seconds:8.2f} s   {literal_seconds / cut_seconds:6.1f}x (another problem)")

@@ -4,39 +4,84 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
-from aezsl.datasets.model import ModelDataset
+from aezsl.datasets.model import ClassifierDataset, ModelFolderDataset, TrainedModelDataset
+from aezsl.errors import DataError
 from aezsl.methods import make_method
+from aezsl.serving.model_file import VERSION
+from aezsl.serving.trained import TrainedModel
+from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic
 
 
 @pytest.fixture
 def dataset(tmp_path):
-    return ModelDataset(filepath=str(tmp_path / "deep" / "model.npz"))
+    return TrainedModelDataset(filepath=str(tmp_path / "deep" / "eszsl" / "model.npz"))
+
+
+def trained():
+    recipe, data = make_recipe()
+    return TrainedModel(make_method("eszsl", gamma=0.1, lam=10.0).fit(*data[:3]), recipe), data
 
 
 def test_a_saved_model_predicts_the_same(dataset):
-    data = make_synthetic()
-    model = make_method("eszsl", gamma=0.1, lam=10.0).fit(*data[:3])
-    dataset.save(model)
-    loaded = dataset.load()
-    assert loaded.get_params() == model.get_params()
+    saved, data = trained()
+    dataset.save(saved)
+    loaded = dataset.load().model
+    assert loaded.get_params() == saved.model.get_params()
     np.testing.assert_allclose(
-        loaded.decision_function(data.X_new, data.S_new), model.decision_function(data.X_new, data.S_new), rtol=1e-9
+        loaded.decision_function(data.X_new, data.S_new),
+        saved.model.decision_function(data.X_new, data.S_new),
+        rtol=1e-9,
     )
     assert not list(dataset._filepath.parent.glob(".*"))
 
 
+def test_an_adapted_classifier_is_saved_with_its_model(tmp_path):
+    data = make_synthetic()
+    dataset = ClassifierDataset(filepath=str(tmp_path / "classifier.npz"))
+    for name in ("aezsl", "aezsl_lr", "exem"):
+        classifier = make_method(name).fit(*data[:3]).adapt(data.S_new, data.X_new)
+        dataset.save(classifier)
+        loaded = dataset.load()
+        assert type(loaded) is type(classifier)
+        np.testing.assert_array_equal(loaded.predict(data.X_new), classifier.predict(data.X_new))
+        np.testing.assert_allclose(loaded.scores(data.X[:5]), classifier.scores(data.X[:5]), rtol=1e-9, atol=1e-12)
+    with pytest.raises(DatasetError, match="not a trained model"):  # one kind of file is not taken for the other
+        TrainedModelDataset(filepath=str(tmp_path / "classifier.npz")).load()
+
+
+def test_a_folder_says_what_is_trained_and_how_to_train(dataset):
+    saved, _ = trained()
+    dataset.save(saved)
+    models = ModelFolderDataset(filepath=str(dataset._filepath.parents[1])).load()
+    assert models.trained() == ["eszsl"]
+    assert models.load("eszsl").model.gamma == 0.1
+    with pytest.raises(DataError, match=r"aezsl has not been trained yet on deep: run kedro run --pipeline=aezsl"):
+        models.load("aezsl")
+    with pytest.raises(DataError, match="unknown method 'aezls'; trained here are: eszsl"):
+        models.load("aezls")
+
+
 def test_pickles_are_refused(dataset):
-    dataset._filepath.parent.mkdir()
-    header = json.dumps({"method": "eszsl", "parameters": {}, "scalars": {}})
+    dataset._filepath.parent.mkdir(parents=True)
+    header = {"version": VERSION, "method": "eszsl", "parameters": {}, "scalars": {}, "recipe": {}}
     evil = np.array([{"run": "me"}], dtype=object)
-    np.savez(dataset._filepath, header=np.array(header), W_=evil)
-    with pytest.raises(DatasetError, match="not a model saved by this project"):
+    np.savez(dataset._filepath, header=np.array(json.dumps(header)), **{"model.W_": evil})
+    with pytest.raises(DatasetError, match="not a trained model saved by this project"):
         dataset.load()
 
 
-def test_other_files_are_refused(dataset):
-    dataset._filepath.parent.mkdir()
-    dataset._filepath.write_text("hello")
-    with pytest.raises(DatasetError, match="not a model saved by this project"):
+@pytest.mark.parametrize("spoil", [lambda b: b"hello", lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b[:-30]])
+def test_other_and_damaged_files_are_refused(dataset, spoil):
+    saved, _ = trained()
+    dataset.save(saved)
+    dataset._filepath.write_bytes(spoil(dataset._filepath.read_bytes()))
+    with pytest.raises(DatasetError, match="not a trained model saved by this project"):
+        dataset.load()
+
+
+def test_files_of_another_version_are_refused(dataset):
+    dataset._filepath.parent.mkdir(parents=True)
+    np.savez(dataset._filepath, header=np.array(json.dumps({"method": "eszsl", "parameters": {}, "scalars": {}})))
+    with pytest.raises(DatasetError, match="saved by another version, make it again"):
         dataset.load()

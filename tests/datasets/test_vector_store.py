@@ -34,7 +34,7 @@ def test_chunks_add_up(store):
     assert vectors.matrix[:, 0].tolist() == [1, 1, 2]
     assert vectors.matrix.dtype == np.float32
     assert vectors.config == {"backbone": "net-a"}
-    assert vectors.rows(["c", "nobody", "a"]).tolist() == [2, -1, 0]
+    assert vectors.find(["c", "nobody", "a"]).tolist() == [2, -1, 0]
 
 
 def test_a_vector_computed_anew_replaces_the_old_one(store):
@@ -53,8 +53,8 @@ def test_streamed_vectors_are_the_loaded_ones(store, tmp_path):
     there, loaded = streamed.load(), store.load()
     assert there.ids.tolist() == loaded.ids.tolist()
     wanted = ["e", "a", "b", "d", "c", "a"]
-    np.testing.assert_array_equal(there.take(there.rows(wanted)), loaded.take(loaded.rows(wanted)))
-    assert there.rows(["nobody"]).tolist() == [-1]
+    np.testing.assert_array_equal(there.take(there.find(wanted)), loaded.take(loaded.find(wanted)))
+    assert there.find(["nobody"]).tolist() == [-1]
 
 
 def test_changing_the_backbone_and_back_keeps_both(store):

@@ -72,7 +72,7 @@ class TestFeasibleSets:
         feasible = feasible_sets(EDGES, CLASSES, 5)
 
         def names(y, k):
-            return {CLASSES[c] for c in feasible.of(CLASSES.index(y), k)}
+            return {CLASSES[c] for c in feasible.feasible(CLASSES.index(y), k)}
 
         assert names("husky", 1) == {"husky"}
         assert names("husky", 2) == {"husky", "dog"}
@@ -93,16 +93,16 @@ class TestFeasibleSets:
         neighbours = oracle.neighbour_lists(edges)
         for smaller in range(1, k + 1):
             for y, name in enumerate(chosen):
-                found = {chosen[c] for c in feasible.of(y, smaller)}
+                found = {chosen[c] for c in feasible.feasible(y, smaller)}
                 assert found == oracle.feasible_set(neighbours, set(chosen), name, smaller)
 
     def test_only_some_classes(self):
         everything, some = feasible_sets(EDGES, CLASSES, 3), feasible_sets(EDGES, CLASSES, 3, np.array([3, 1, 3]))
         for y in (1, 3):
-            np.testing.assert_array_equal(some.of(y, 3), everything.of(y, 3))
+            np.testing.assert_array_equal(some.feasible(y, 3), everything.feasible(y, 3))
         assert some.indptr[-1] < everything.indptr[-1]
         with pytest.raises(ValueError, match="class 2 was not computed"):
-            some.of(2, 3)
+            some.feasible(2, 3)
         ranking = Ranking(np.array([[2, 1], [1, 2]]), np.ones((2, 2)))
         with pytest.raises(ValueError, match="class 0 was not computed"):
             hierarchical_precision(np.array([1, 0]), ranking, some, 2)
@@ -110,19 +110,19 @@ class TestFeasibleSets:
     def test_a_class_outside_the_hierarchy_is_near_to_itself_only(self):
         feasible = feasible_sets(EDGES, ["unicorn", *CLASSES, "zebra"], 7)
         np.testing.assert_array_equal(feasible.outside, [0, 6])
-        np.testing.assert_array_equal(feasible.of(0, 5), [0])
-        np.testing.assert_array_equal(feasible.of(6, 1), [6])
-        np.testing.assert_array_equal(feasible.of(1, 7), [1, 2, 3, 4, 5])
+        np.testing.assert_array_equal(feasible.feasible(0, 5), [0])
+        np.testing.assert_array_equal(feasible.feasible(6, 1), [6])
+        np.testing.assert_array_equal(feasible.feasible(1, 7), [1, 2, 3, 4, 5])
 
     def test_no_class_in_the_hierarchy(self):
         feasible = feasible_sets(EDGES, ["unicorn", "zebra"], 2)
-        np.testing.assert_array_equal(feasible.of(1, 2), [1])
+        np.testing.assert_array_equal(feasible.feasible(1, 2), [1])
 
     def test_bad_requests_are_refused(self):
         with pytest.raises(ValueError, match="1 repeated"):
             feasible_sets(EDGES, ["dog", "cat", "dog"])
         with pytest.raises(ValueError, match="K of 1 to 4, got 5"):
-            feasible_sets(EDGES, CLASSES, 4).of(0, 5)
+            feasible_sets(EDGES, CLASSES, 4).feasible(0, 5)
         with pytest.raises(ValueError, match=r"expected shape \(m, 2\), got \(3,\)"):
             Hierarchy.from_edges(["a", "b", "c"])
 
@@ -203,4 +203,4 @@ class TestWordNet:
         for y in sample:
             for k in (2, 20):
                 expected = oracle.feasible_set(neighbours, names, candidates[y], k)
-                assert set(candidates[feasible.of(y, k)]) == expected
+                assert set(candidates[feasible.feasible(y, k)]) == expected

@@ -1,13 +1,17 @@
 """What every method must do. A method's test class inherits this and names its method."""
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
-from aezsl.methods import LinearZeroShotClassifier, make_method
+from aezsl.methods import METHODS, LinearZeroShotClassifier, make_method
 from aezsl.selection import grid_points
 from tests.synthetic import make_synthetic
 
@@ -45,6 +49,77 @@ class MethodContract:
         assert model.fit(*data[:3]) is model
         for old, new in zip(before, data[:3], strict=True):
             np.testing.assert_array_equal(old, new)
+
+    def test_the_registry_says_what_the_class_does(self):
+        model, entry = self.make(), METHODS[self.method]
+        assert (entry.needs, entry.pool) == (model.needs, model.transductive)
+        assert entry.refines == getattr(model, "base", None)
+
+    def test_fit_on_statistics_gives_the_same_model_or_says_that_it_cannot(self, fitted, data):
+        blocks = ((data.X[i : i + 37], data.y[i : i + 37]) for i in range(0, len(data.X), 37))
+        statistics = SeenStatistics.from_blocks(blocks, len(data.S))
+        if fitted.needs != "statistics":
+            with pytest.raises(ValueError, match="not from statistics: give X, y and S"):
+                self.make().fit(statistics, S=data.S)
+            return
+        expected = fitted.decision_function(data.X_new, data.S_new)
+        streamed = self.make().fit(statistics, S=data.S).decision_function(data.X_new, data.S_new)
+        np.testing.assert_allclose(streamed, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+
+    def test_queries_change_nothing(self, data):
+        model = self.make().fit(*data[:3])
+        before = {name: copy.deepcopy(value) for name, value in vars(model).items()}
+        classifier = model.adapt(data.S_new, data.X_new)
+        state = copy.deepcopy(classifier.state())
+        for targets in (data.S_new, data.S[:3]):
+            model.decision_function(data.X_new, targets)
+        classifier.rank(data.X_new[::-1].copy(), 3)
+        classifier.predict(data.X_new)
+        assert vars(model).keys() == before.keys()
+        assert classifier.state().keys() == state.keys()
+        for name, value in state.items():
+            np.testing.assert_array_equal(classifier.state()[name], value)
+        again = model.adapt(data.S_new, data.X_new)
+        np.testing.assert_array_equal(again.predict(data.X_new), classifier.predict(data.X_new))
+
+    def test_many_threads_get_the_answers_of_one(self, fitted, data):
+        """Different targets and samples at once: nobody may receive what another one asked for."""
+        rng = np.random.default_rng(0)
+        queries = [
+            (data.X_new[rng.permutation(len(data.X_new))[:40]], data.S_new[rng.permutation(len(data.S_new))[:5]])
+            for _ in range(6)
+        ]
+        expected = [fitted.rank(X, S, 3) for X, S in queries]
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda i: fitted.rank(*queries[i % 6], 3), range(24)))
+        for i, ranking in enumerate(found):
+            np.testing.assert_array_equal(ranking.classes, expected[i % 6].classes)
+            np.testing.assert_allclose(ranking.scores, expected[i % 6].scores, rtol=1e-6, atol=1e-9)
+
+    def test_an_adapted_classifier_is_restored_from_its_state(self, fitted, data):
+        classifier = fitted.adapt(data.S_new, data.X_new)
+        state = classifier.state()
+        assert all(isinstance(value, (np.ndarray, int, float, str)) for value in state.values())
+        restored = self.make().set_state(fitted.get_state()).restore(state)
+        for X in (data.X_new, data.X[:20]):  # the pool, and samples from outside
+            ranking, expected = restored.rank(X, 3), classifier.rank(X, 3)
+            np.testing.assert_array_equal(ranking.classes, expected.classes)
+            np.testing.assert_allclose(ranking.scores, expected.scores, rtol=1e-9, atol=1e-12)
+        for side, expected in zip(
+            restored.rank_sides(data.X_new, 3, 2), classifier.rank_sides(data.X_new, 3, 2), strict=True
+        ):
+            np.testing.assert_array_equal(side.classes, expected.classes)
+        if classifier.history is not None:
+            pd.testing.assert_frame_equal(restored.history, classifier.history, check_dtype=False)
+
+    def test_the_caller_s_arrays_may_change_afterwards(self, data):
+        X, y, S = (array.copy() for array in data[:3])
+        model = self.make().fit(X, y, S)
+        expected = model.decision_function(data.X_new, data.S_new)
+        X *= 2
+        S *= -1
+        y[:] = 0
+        np.testing.assert_array_equal(model.decision_function(data.X_new, data.S_new), expected)
 
     def test_scores_have_the_shape_of_samples_by_targets(self, fitted, data):
         both = np.vstack([data.S, data.S_new])

@@ -4,7 +4,7 @@ from sklearn.base import clone
 
 import aezsl.methods.refinement.refined as refined
 from aezsl.methods import make_method
-from aezsl.methods.refinement.rounds import LabelRefinement
+from aezsl.methods.refinement.label_refinement import LabelRefinement
 from aezsl.selection import class_folds, cross_validate
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
@@ -29,7 +29,8 @@ def model(data):
 
 def test_is_the_refinement_of_the_base(model, data):
     P = make_method("aezsl", **LAMBDAS).fit(*data[:3]).classifiers(data.S_new)
-    np.testing.assert_allclose(model.classifiers(data.S_new), P, rtol=1e-9)
+    adapted = model.adapt(data.S_new, data.X_new)
+    np.testing.assert_allclose(adapted.ranker.classifiers, P, rtol=1e-9)
     alone = LabelRefinement(k=20, gamma1=3.0).refine(data.X_new, P, data.S_new)
     np.testing.assert_array_equal(model.predict(data.X_new, data.S_new), alone.labels)
     np.testing.assert_allclose(
@@ -38,16 +39,17 @@ def test_is_the_refinement_of_the_base(model, data):
 
 
 def test_refines_for_the_better_under_projection_shift(model, data):
-    history = model.refine(data.X_new, data.S_new, data.y_new).history
-    assert history[-1].per_class_accuracy > history[0].per_class_accuracy + 0.02
+    history = model.adapt(data.S_new, data.X_new).rounds.table(data.y_new)
+    assert history["per_class_accuracy"].iloc[-1] > history["per_class_accuracy"].iloc[0] + 0.02
 
 
 def test_final_labels_come_first_whatever_the_last_classifiers_say(data):
     model = make_method("aezsl_lr", **{**TestAEZSLLR.params, "gamma1": 0.3}).fit(*data[:3])
-    labels = model.refine(data.X_new, data.S_new).labels
-    overruled = labels != model.decision_function(data.X_new, data.S_new).argmax(axis=1)
+    classifier = model.adapt(data.S_new, data.X_new)
+    labels = classifier.labels
+    overruled = labels != classifier.scores(data.X_new).argmax(axis=1)
     assert overruled.any()
-    ranking = model.rank(data.X_new, data.S_new, len(data.S_new))
+    ranking = classifier.rank(data.X_new, len(data.S_new))
     np.testing.assert_array_equal(ranking.classes[:, 0], labels)
     np.testing.assert_array_equal(np.sort(ranking.classes, axis=1), np.tile(np.arange(8), (len(labels), 1)))
 
@@ -64,20 +66,36 @@ def count(monkeypatch, owner, name):
     return calls
 
 
-def test_scores_labels_and_ranks_share_one_run(data, monkeypatch):
-    model = make_method("aezsl_lr", **TestAEZSLLR.params).fit(*data[:3])
+def test_scores_labels_and_ranks_share_one_run(model, data, monkeypatch):
     runs = count(monkeypatch, LabelRefinement, "refine")
-    X = data.X_new.copy()
-    model.refine(X, data.S_new, data.y_new)
-    model.decision_function(X, data.S_new)
-    model.predict(X, data.S_new)
-    model.rank(X, data.S_new, 3)
+    classifier = model.adapt(data.S_new, data.X_new)
+    classifier.scores(data.X_new)
+    labels = classifier.predict(data.X_new.copy())  # equal samples are the pool, too
+    np.testing.assert_array_equal(labels, classifier.rank(data.X_new, 3).classes[:, 0])
     assert len(runs) == 1
-    X[0] += 1  # another pool, in the same array
-    model.predict(X, data.S_new)
-    model.predict(X, data.S_new[::-1])
-    model.set_params(gamma1=1.0).predict(X, data.S_new[::-1])
-    assert len(runs) == 4
+
+
+def test_samples_from_outside_the_pool_go_by_their_scores(model, data):
+    classifier = model.adapt(data.S_new, data.X_new[::2])
+    outside = data.X_new[1::2]
+    np.testing.assert_array_equal(classifier.predict(outside), classifier.scores(outside).argmax(axis=1))
+    np.testing.assert_array_equal(classifier.predict(data.X_new[::2]), classifier.labels)
+
+
+def test_without_a_pool_it_is_the_base(model, data):
+    classifier = model.adapt(data.S_new)
+    expected = make_method("aezsl", **LAMBDAS).fit(*data[:3]).adapt(data.S_new)
+    np.testing.assert_array_equal(classifier.scores(data.X_new), expected.scores(data.X_new))
+    assert classifier.history is None
+
+
+def test_it_can_be_put_around_a_fitted_base(model, data):
+    base = make_method("aezsl", **LAMBDAS).fit(*data[:3])
+    around = make_method("aezsl_lr", **TestAEZSLLR.params).with_base(base)
+    refined = around.refine(base.adapt(data.S_new), data.X_new)
+    np.testing.assert_array_equal(refined.labels, model.predict(data.X_new, data.S_new))
+    with pytest.raises(ValueError, match="refines aezsl, not ESZSL"):
+        around.with_base(make_method("eszsl").fit(*data[:3]))
 
 
 def test_a_grid_fits_the_base_once_and_decomposes_every_pool_once(data, monkeypatch):
@@ -96,7 +114,8 @@ def test_a_path_over_the_base_s_parameters_refits_it(data):
     model = make_method("aezsl_lr", **TestAEZSLLR.params)
     for point, fitted in zip(points, model.fit_path(*data[:3], points), strict=True):
         alone = make_method("aezsl", **{**LAMBDAS, "lambda3": point["lambda3"]}).fit(*data[:3])
-        np.testing.assert_allclose(fitted.classifiers(data.S_new), alone.classifiers(data.S_new), rtol=1e-8)
+        start = fitted.adapt(data.S_new, data.X_new).ranker
+        np.testing.assert_allclose(start.classifiers, alone.classifiers(data.S_new), rtol=1e-8)
 
 
 def test_unknown_parameters_are_refused():

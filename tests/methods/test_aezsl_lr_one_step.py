@@ -9,8 +9,8 @@ class TestAEZSLLROneStep(MethodContract):
     params = {"lambda1": 0.1, "lambda2": 0.1, "lambda3": 0.1, "n_components": None}
 
     def test_is_one_update_with_everything_unconfident(self, fitted, data):
-        result = fitted.refine(data.X_new, data.S_new, data.y_new)
-        (record,) = result.history
+        result = fitted.adapt(data.S_new, data.X_new)
+        (record,) = result.history.itertuples()
         assert (record.confident, record.unconfident) == (0, len(data.X_new))
         np.testing.assert_array_equal(result.labels, result.scores(data.X_new).argmax(axis=1))
 

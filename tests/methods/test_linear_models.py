@@ -6,6 +6,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.linear_models import LinearModels, softmax_models
 from tests.synthetic import make_synthetic
 
@@ -34,16 +35,16 @@ def test_softmax_of_two_classes_has_two_columns(data):
 
 def test_logistic_solves_every_column_by_itself(data):
     T = (data.S.mean(axis=0) < data.S)[data.y]
-    W, b = LinearModels(data.X, tol=1e-8, max_iter=3000, dtype=np.float64).logistic(T, 1.0)
+    W, b = LinearModels(SeenData(*data[:3]), tol=1e-8, max_iter=3000, dtype=np.float64).logistic(T, 1.0)
     for m in (0, 7):
         one = LogisticRegression(C=1.0, tol=1e-8, max_iter=5000).fit(data.X, T[:, m])
         np.testing.assert_allclose(data.X_new @ W[:, m] + b[m], one.decision_function(data.X_new), atol=2e-3)
 
 
 def test_svm_is_one_against_the_rest_with_squared_hinge(data):
-    W, b = LinearModels(data.X, intercept=False, tol=1e-8, max_iter=3000, dtype=np.float64).one_vs_rest_svm(
-        data.y, len(data.S), 0.1
-    )
+    W, b = LinearModels(
+        SeenData(*data[:3]), intercept=False, tol=1e-8, max_iter=3000, dtype=np.float64
+    ).one_vs_rest_svm(data.y, len(data.S), 0.1)
     svm = LinearSVC(C=0.1, fit_intercept=False, dual=True, tol=1e-8, max_iter=100_000).fit(data.X, data.y)
     np.testing.assert_allclose(data.X_new @ W, svm.decision_function(data.X_new), atol=2e-3)
     np.testing.assert_array_equal(b, 0)
@@ -51,14 +52,17 @@ def test_svm_is_one_against_the_rest_with_squared_hinge(data):
 
 def test_the_default_precision_is_tight_enough_for_labels(data):
     T = (data.S.mean(axis=0) < data.S)[data.y]
-    models = LinearModels(data.X), LinearModels(data.X, tol=1e-8, max_iter=3000, dtype=np.float64)
+    models = (
+        LinearModels(SeenData(*data[:3])),
+        LinearModels(SeenData(*data[:3]), tol=1e-8, max_iter=3000, dtype=np.float64),
+    )
     F, expected = (data.X_new @ W + b for W, b in (model.logistic(T, 10.0) for model in models))
     assert np.mean((F > 0) == (expected > 0)) > 0.97
 
 
 def test_solutions_are_kept_by_loss_and_strength(data):
     T = (data.S.mean(axis=0) < data.S)[data.y]
-    models = LinearModels(data.X)
+    models = LinearModels(SeenData(*data[:3]))
     first = models.logistic(T, 1.0)
     assert models.logistic(T, 1.0) is first
     assert models.logistic(T, 2.0) is not first
@@ -69,6 +73,6 @@ def test_solutions_are_kept_by_loss_and_strength(data):
 
 def test_strength_must_be_positive(data):
     with pytest.raises(ValueError, match="C must be positive, got 0"):
-        LinearModels(data.X).one_vs_rest_svm(data.y, len(data.S), 0)
+        LinearModels(SeenData(*data[:3])).one_vs_rest_svm(data.y, len(data.S), 0)
     with pytest.raises(ValueError, match="C must be positive, got 0"):
         softmax_models(data.X, data.y)(0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aezsl.methods.refinement.rounds import transition_matrix
+from aezsl.methods.refinement.label_refinement import transition_matrix
 from aezsl.methods.refinement.step import Step, Weights
 from aezsl.methods.shared.graph import Smoothness, heat_kernel_graph
 from tests.oracles import refinement as oracle

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aezsl.methods import METHODS, REFINES, make_method, method_class
+from aezsl.methods import METHODS, make_method, method_class
 from tests.methods.contract import MethodContract
 
 ROOT = Path(__file__).parents[2]
@@ -50,10 +50,6 @@ def test_parameters_file_matches_the_class(name):
 
 def test_every_method_inherits_the_contract_suite():
     assert contract_tests() == set(METHODS)
-
-
-def test_refined_methods_name_the_method_they_refine():
-    assert {name: cls.base for name in METHODS if hasattr(cls := method_class(name), "base")} == REFINES
 
 
 def test_unknown_names_are_refused():

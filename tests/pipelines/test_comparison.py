@@ -13,10 +13,10 @@ from aezsl.hooks import OneThreadPerTask
 from aezsl.methods import METHODS
 from aezsl.pipeline_registry import create_method_pipeline, register_pipelines
 from aezsl.pipelines import comparison
-from aezsl.pipelines.training import nodes
 from aezsl.provenance import Cost
 from aezsl.reporting.comparison import comparison_table, to_markdown
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1
+from aezsl.selection import search
 from tests.pipelines.test_methods import make_problem, run
 
 
@@ -40,7 +40,7 @@ def test_every_method_has_a_line_with_its_own_result(catalog):
 
 
 def test_records_say_on_which_problem_a_result_was_made(catalog):
-    fingerprint = make_problem("zsl").summary()["problem_fingerprint"]
+    fingerprint = make_problem("zsl").fingerprint
     assert {catalog.load(f"{name}.record")["problem_fingerprint"] for name in METHODS} == {fingerprint}
 
 
@@ -91,11 +91,11 @@ def test_nodes_side_by_side_keep_to_one_thread_each(runner, monkeypatch):
     with threadpool_limits(2, user_api="blas"):  # whatever the tests themselves were given
         hook.before_pipeline_run({"runner": f"<kedro.runner.{runner} object>"})
         assert blas_threads() == ({2} if alone else {1})
-        assert Cost.alone == (runner != "ThreadRunner")
+        assert Cost.measure_memory == (runner != "ThreadRunner")
         assert os.environ.get("OMP_NUM_THREADS") == (None if alone else "1")
         hook.after_pipeline_run()
         assert blas_threads() == {2}
-        assert Cost.alone
+        assert Cost.measure_memory
     assert "OMP_NUM_THREADS" not in os.environ
 
 
@@ -106,10 +106,10 @@ def test_methods_work_side_by_side_and_a_later_run_goes_on_where_one_ended(monke
     first = run(pipeline, problem, names, n_values=2, runner=ThreadRunner())
 
     selected = []
-    search = nodes.cross_validate
-    monkeypatch.setattr(nodes, "cross_validate", lambda method, *of: selected.append(method) or search(method, *of))
+    validate = search.cross_validate
+    monkeypatch.setattr(search, "cross_validate", lambda method, *of: selected.append(method) or validate(method, *of))
     finished = {name: first.load(f"{name}.selection") for name in names[:3]}  # it was interrupted in the last method
-    second = run(pipeline, problem, names, n_values=2, runner=ThreadRunner(), former=finished)
+    second = run(pipeline, problem, names, n_values=2, runner=ThreadRunner(), stores=finished)
     assert [type(method).__name__ for method in selected] == ["DAP"]
     for name in names:
         assert second.load(f"{name}.metrics") == first.load(f"{name}.metrics")

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 import torch
 
-from aezsl.datasets.model import ModelDataset, RecipeDataset
 from aezsl.encoders.images.extraction import read_image
 from aezsl.formats.emoji import Emoji
-from aezsl.serving.recipe import TrainedModel
+from aezsl.serving.model_file import load_trained
 
 SEEN, UNSEEN = ("dog", "cat", "apple", "tangerine"), ("horse", "peach")
 ATTRIBUTES = {
@@ -60,12 +59,12 @@ def test_one_command_trains_extracts_and_evaluates(project):
 def test_the_recipe_finds_the_network_that_was_trained(project, monkeypatch):
     monkeypatch.chdir(project.folder)
     folder = Path("data/06_models/own/daezsl_end_to_end")
-    recipe = RecipeDataset(filepath=str(folder / "recipe.npz")).load()
-    model = ModelDataset(filepath=str(folder / "model.npz")).load()
+    trained = load_trained(folder / "model.npz")
+    recipe = trained.recipe
     expected = pd.read_parquet("data/07_model_output/own/daezsl_end_to_end/predictions.parquet")
     images = pd.read_parquet("data/03_primary/own/images.parquet").set_index("image_id").loc[expected["image_id"]]
     preprocess, run = recipe.make_backbone().load()
     features = run(np.stack([preprocess(read_image(path)) for path in images["path"]]))
-    named = TrainedModel(model, recipe).classify(features, recipe.targets())
+    named = trained.classify(features, recipe.targets())
     assert named["predicted"].tolist() == expected["predicted"].tolist()
     np.testing.assert_allclose(named["score"], expected["score"], rtol=1e-4, atol=1e-6)

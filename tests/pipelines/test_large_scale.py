@@ -11,6 +11,7 @@ from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import feasible_sets, hierarchical_metrics
 from aezsl.methods import make_method
 from aezsl.pipelines.evaluation.nodes import evaluate_candidates, tabulate_candidates
+from aezsl.serving.trained import TrainedModel
 from tests.synthetic import make_synthetic
 
 DATA = make_synthetic(n_seen=20, n_unseen=30, per_class=6)
@@ -28,6 +29,10 @@ def model():
     return make_method("eszsl", gamma=0.1, lam=0.1).fit(*DATA[:3])
 
 
+def evaluated(ranking, model, *arguments):
+    return evaluate_candidates(ranking, TrainedModel(model, None), *arguments, name="eszsl")
+
+
 def edges():
     return [(NAMES[(i - 1) // 3], NAMES[i]) for i in range(1, 50)]
 
@@ -36,7 +41,7 @@ def test_every_list_is_a_problem_of_its_own(problem, model):
     near = NAMES[25:50:2]
     ranking = model.rank(DATA.X_new, DATA.S_new, 20)
     candidates = Candidates({"near": near[::-1], "all": NAMES[20:]}, edges())
-    metrics = evaluate_candidates(ranking, model, problem, candidates, name="eszsl")
+    metrics = evaluated(ranking, model, problem, candidates)
     members = np.array([int(name[1:]) - 20 for name in near])
     images = np.isin(DATA.y_new, members)
     predicted = model.predict(DATA.X_new[images], DATA.S_new[members])
@@ -50,14 +55,14 @@ def test_every_list_is_a_problem_of_its_own(problem, model):
 
 def test_without_lists_and_hierarchy_it_is_the_plain_evaluation(problem, model):
     ranking = model.rank(DATA.X_new, DATA.S_new, 20)
-    metrics = evaluate_candidates(ranking, model, problem, Candidates(), name="eszsl")
+    metrics = evaluated(ranking, model, problem, Candidates())
     assert not [name for name in metrics if "." in name or name.startswith("hp")]
 
 
 def test_a_list_without_test_images_is_refused(problem, model):
     ranking = model.rank(DATA.X_new, DATA.S_new, 20)
     with pytest.raises(ValueError, match="no test image is of a class of the candidates 'far'"):
-        evaluate_candidates(ranking, model, problem, Candidates({"far": NAMES[:3]}), name="eszsl")
+        evaluated(ranking, model, problem, Candidates({"far": NAMES[:3]}))
 
 
 def test_the_table_has_the_papers_shape():

@@ -1,5 +1,6 @@
 """Every registered method through its own pipelines, in both settings, on the small problem with a projection shift."""
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -12,11 +13,11 @@ from kedro.runner import SequentialRunner
 
 from aezsl.data.candidates import Candidates
 from aezsl.data.problem import Problem
-from aezsl.methods import METHODS, REFINES
+from aezsl.methods import METHODS, method_class
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
-from aezsl.selection import held_out_mask
+from aezsl.selection import SelectionStore, held_out_mask, select_parameters
 from tests.conftest import ROOT
 from tests.synthetic import make_synthetic
 
@@ -51,20 +52,22 @@ def make_problem(setting):
     )
 
 
-def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, former=None):
+def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, parameter_files=None):
     """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere."""
     shared = {**parameters("parameters_training.yml"), **parameters("parameters_evaluation.yml")}
     shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
     inputs = {f"params:{key}": value for key, value in shared.items()}
     inputs |= {f"params:sensitivity.{key}": value[:3] for key, value in shared["sensitivity"].items()}
     for name in methods:
-        method = parameters(f"parameters/{name}.yml")[name]
-        method["grid"] = {key: values[len(values) // 2 :][:n_values] for key, values in method["grid"].items()}
+        method = dict((parameter_files or parameters(f"parameters/{name}.yml"))[name])
+        grid = method_class(name).grid
+        method["grid"] = {key: values[len(values) // 2 :][:n_values] for key, values in grid.items()}
+        place = Path(mkdtemp())
         inputs |= {
             f"params:{name}": method,
-            f"{prefix}{name}.former_selection": (former or {}).get(name, pd.DataFrame()),
+            f"{prefix}{name}.selection": (stores or {}).get(name, SelectionStore(place / "selection.csv")),
+            f"{prefix}{name}.checkpoint": CheckpointFolder(place),
         }
-        inputs[f"{prefix}{name}.checkpoint"] = CheckpointFolder(Path(mkdtemp()))
     inputs |= {
         f"{prefix}problem": problem,
         "candidates": Candidates(),
@@ -82,23 +85,25 @@ def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, former=N
 @pytest.mark.parametrize("name", METHODS)
 def test_conventional_pipeline(name):
     problem = make_problem("zsl")
-    catalog = run(create_method_pipeline(name), problem, [name, REFINES.get(name, name)])
+    catalog = run(create_method_pipeline(name), problem, [name, METHODS[name].refines or name])
     metrics, predictions = catalog.load(f"{name}.metrics"), catalog.load(f"{name}.predictions")
     right = predictions["true"] == predictions["predicted"]
     assert metrics["accuracy"] == metrics["hit_at_1"] == right.mean()
     assert set(predictions["label_space"]) == {"unseen"}
     assert set(predictions["predicted"]) <= set(problem.unseen_names)
     assert catalog.load(f"{name}.per_class")["images"].sum() == len(problem.X_test)
-    assert catalog.load(f"{name}.recipe") == "how to prepare new data"  # beside every model
-    if name in REFINES:
-        assert {"accuracy", "changed", "confident"} <= set(catalog.load(f"{name}.refinement_history"))
+    assert catalog.load(f"{name}.model").recipe == "how to prepare new data"  # with every model
+    if METHODS[name].pool:
+        history = catalog.load(f"{name}.refinement_history")
+        assert {"changed", "classes_in_use"} <= set(history)
+        assert history["accuracy"].iloc[-1] == metrics["accuracy"]
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_generalized_pipeline(name):
     problem = make_problem("gzsl")
     pipeline = create_method_pipeline(name, "gzsl")
-    catalog = run(pipeline, problem, [name, REFINES.get(name, name)], "gzsl_")
+    catalog = run(pipeline, problem, [name, METHODS[name].refines or name], "gzsl_")
     metrics, predictions = catalog.load(f"gzsl_{name}.metrics"), catalog.load(f"gzsl_{name}.predictions")
     assert {"ausuc", "gzsl_accuracy", "gzsl_seen", "gzsl_unseen", "gzsl_harmonic_calibrated"} <= set(metrics)
     right = predictions["true"] == predictions["predicted"]
@@ -127,7 +132,7 @@ def test_sensitivity_pipeline(parameter):
 
 def test_unlabelled_test_images_are_predicted_without_accuracy():
     problem = make_problem("zsl")
-    problem = Problem(**{**vars(problem), "y_test": None})
+    problem = replace(problem, y_test=np.full(len(problem.X_test), -1))
     catalog = run(create_method_pipeline("eszsl_lr"), problem, ["eszsl_lr", "eszsl"])
     assert catalog.load("eszsl_lr.metrics") == {}
     assert catalog.load("eszsl_lr.predictions")["true"].isna().all()
@@ -138,7 +143,7 @@ def test_unlabelled_test_images_are_predicted_without_accuracy():
 def test_images_without_a_label_are_named_but_not_counted(setting):
     whole = make_problem(setting)
     known = np.arange(len(whole.X_test)) % 3 > 0
-    part = Problem(**{**vars(whole), "y_test": np.where(known, whole.y_test, -1)})
+    part = replace(whole, y_test=np.where(known, whole.y_test, -1))
     prefix = "" if setting == "zsl" else "gzsl_"
     pipeline = create_method_pipeline("eszsl_lr", setting)
     if setting == "zsl":
@@ -157,15 +162,37 @@ def test_images_without_a_label_are_named_but_not_counted(setting):
         assert found.load("eszsl_lr.sensitivity_k")["accuracy"].max() >= right
 
 
-def test_selection_is_taken_over_while_nothing_changed():
-    from aezsl.pipelines.training.nodes import select_parameters
-
+def test_selection_is_taken_over_while_nothing_changed(tmp_path):
     problem = make_problem("zsl")
-    settings = ({"init": {}, "grid": {"gamma": [0.1, 1.0], "lam": [1.0]}}, {"rule": "first", "n_folds": 1, "seed": 0})
-    table, chosen = select_parameters(problem, *settings, pd.DataFrame(), "eszsl")
-    marked = table.assign(mean=[2.0, 1.0])
-    again, same = select_parameters(problem, *settings, marked, "eszsl")
-    assert again is marked
-    assert same == chosen
-    other = Problem(**{**vars(problem), "X_train": problem.X_train * 2})
-    assert select_parameters(other, *settings, marked, "eszsl")[0]["mean"].max() <= 1
+    settings = ({}, {"gamma": [0.1, 1.0], "lam": [1.0]}, {"rule": "first", "n_folds": 1, "seed": 0})
+    store = SelectionStore(tmp_path / "selection.csv")
+    chosen = select_parameters("eszsl", problem, *settings, store)
+    table = pd.read_csv(store.path)
+    table.assign(mean=[2.0, 1.0], point=table["point"].to_numpy()[::-1]).to_csv(store.path, index=False)
+    taken = select_parameters("eszsl", problem, *settings, store)
+    assert taken != chosen  # the second point now stands first, and nothing was scored again
+    other = replace(problem, X_train=problem.X_train * 2)
+    select_parameters("eszsl", other, *settings, store)
+    assert pd.read_csv(store.path)["mean"].max() <= 1
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: b"",
+        lambda text: text[: len(text) // 2],
+        lambda text: b"\xff\xfe\x00" + text,
+        lambda text: text.replace(b"point", b"pint"),
+        lambda text: text.replace(b"\n0,", b"\n999,"),
+        lambda text: text.replace(b"\n0,", b"\n1.9,"),
+    ],
+)
+def test_a_damaged_selection_is_made_again(tmp_path, damage):
+    problem = make_problem("zsl")
+    settings = ({}, {"gamma": [0.1, 1.0], "lam": [1.0]}, {"rule": "first", "n_folds": 1, "seed": 0})
+    store = SelectionStore(tmp_path / "selection.csv")
+    chosen = select_parameters("eszsl", problem, *settings, store)
+    whole = store.path.read_bytes()
+    store.path.write_bytes(damage(whole))
+    assert select_parameters("eszsl", problem, *settings, store) == chosen
+    assert store.path.read_bytes() == whole

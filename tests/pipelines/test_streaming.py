@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np, pandas as pd, torch, pyarrow.parquet, aezsl.methods.daezsl.network
 from aezsl.datasets.mapped_arrays import MappedArraysDataset
 from aezsl.data.vector_store import VectorStore
-from aezsl.pipelines.training.nodes import assemble_problem, fit_network, rank_targets
+from aezsl.pipelines.method.nodes import adapt, fit_by_epochs, rank_targets
+from aezsl.serving.assembly import assemble_problem
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.data.vectors import Vectors
 folder, allowed = Path(sys.argv[1]), int(sys.argv[2])
@@ -30,13 +31,17 @@ resource.setrlimit(resource.RLIMIT_DATA, (held + allowed, held + allowed))
 features = VectorStore(folder / "features", streamed=sys.argv[3] == "streamed").load()
 store = MappedArraysDataset(filepath=str(folder / "mapped")).load()
 semantics = Vectors(classes["class_name"].to_numpy(), np.random.default_rng(0).normal(size=(len(classes), 6)))
-problem, summary, _ = assemble_problem(
-    features, semantics, classes, split, {}, [], {"features": ["sqrt", "centre", "l2"], "semantics": ["l2"]},
-    {"backbone": "file", "weights": "", "layer": None}, {"sources": []}, store, setting="zsl",
+problem, summary, recipe = assemble_problem(
+    features=features, semantics=semantics, classes=classes, split=split, unreadable={}, attribute_names=[],
+    normalise={"features": ["sqrt", "centre", "l2"], "semantics": ["l2"]},
+    extraction={"backbone": "file", "weights": "", "layer": None}, embedding={"sources": []}, store=store,
+    setting="zsl",
 )
 parameters = {"epochs": 1, "batch_size": 2048, "validation_fraction": 0.0}
-model, cost, history = fit_network(problem, parameters, CheckpointFolder(folder / "checkpoint"), "daezsl")
-ranking, record = rank_targets(model, cost, problem)
+checkpoint = CheckpointFolder(folder / "checkpoint")
+trained, cost, history = fit_by_epochs(problem, parameters, recipe, checkpoint, "daezsl")
+classifier, adapt_cost = adapt(trained, problem)
+ranking, record = rank_targets(classifier, problem, cost, adapt_cost)
 print(summary["n_train"], len(history), len(ranking.classes))
 """
 

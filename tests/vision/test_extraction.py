@@ -54,7 +54,7 @@ def run(images, store, counting, stop_after=None):
 def test_features_belong_to_their_images(images, store):
     run(images, store, Counting())
     vectors = store.load()
-    rows = vectors.rows(images["image_id"].tolist())
+    rows = vectors.find(images["image_id"].tolist())
     np.testing.assert_allclose(vectors.matrix[rows, 0], np.arange(25) * 10, atol=1e-3)
 
 

@@ -3,15 +3,17 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.normalise import Normaliser, fit_normaliser, fit_normaliser_in_blocks
-from aezsl.data.vectors import AnyVectors
+from aezsl.data.once import Once
+from aezsl.data.vectors import NamedVectors
 from aezsl.errors import DataError
 
 SETTINGS = ("zsl", "gzsl")
@@ -20,16 +22,12 @@ SETTINGS = ("zsl", "gzsl")
 BLOCK = 2048
 
 
-class ProblemError(DataError):
-    """The data cannot make a zero-shot problem; the message says what was expected, what came, what to do."""
-
-
 @dataclass(frozen=True)
 class Problem:
     """Seen data to learn from, test data to label. Labels are 0-based row numbers.
 
     In the setting ``zsl`` the targets are the unseen classes, in ``gzsl`` the seen classes followed by the
-    unseen ones; ``y_test`` numbers the targets, is -1 for an image whose label is not known, and None where none is.
+    unseen ones; ``y_test`` numbers the targets, and is -1 for an image whose label is not known.
     In the setting ``zsl`` there may be no test image at all: a model can be trained for images that are yet to come.
     """
 
@@ -39,12 +37,13 @@ class Problem:
     S_seen: Array  # (Cs, a)
     seen_names: list[str]
     X_test: Array  # (m, d)
-    y_test: Labels | None  # (m,) rows of S_target, or -1
+    y_test: Labels  # (m,) rows of S_target, or -1
     S_unseen: Array  # (Ct, a)
     unseen_names: list[str]
     test_ids: list[str]
     feature_normaliser: Normaliser = field(default_factory=Normaliser)  # what the features have been through
     semantic_normaliser: Normaliser = field(default_factory=Normaliser)
+    shared: Once = field(default_factory=Once, repr=False, compare=False)  # decompositions that all methods use
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Itself: a problem never changes, and its features may be a file larger than the memory."""
@@ -60,13 +59,27 @@ class Problem:
         """Their names, in the same order."""
         return self.unseen_names if self.setting == "zsl" else self.seen_names + self.unseen_names
 
-    def summary(self) -> dict[str, Any]:
-        """Sizes and a fingerprint of everything a result depends on."""
+    def require(self, setting: str) -> None:
+        """Refuse to be taken for a problem of another setting."""
+        if self.setting != setting:
+            raise ValueError(f"the setting {setting} needs a problem built for it, got one for {self.setting!r}")
+
+    @property
+    def labelled(self) -> Mask:
+        """Which test images (m,) have a known label."""
+        return self.y_test >= 0
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of everything a result depends on; computed once, since features may be a file larger than the memory."""
         digest = hashlib.sha256()
         for array in (self.X_train, self.y_train, self.S_seen, self.X_test, self.y_test, self.S_unseen):
-            if array is not None:
-                for i in range(0, len(array), BLOCK):  # it may be a mapped file
-                    digest.update(np.ascontiguousarray(array[i : i + BLOCK]).data)
+            for i in range(0, len(array), BLOCK):
+                digest.update(np.ascontiguousarray(array[i : i + BLOCK]).data)
+        return digest.hexdigest()[:16]
+
+    def summary(self) -> dict[str, Any]:
+        """Sizes and the fingerprint."""
         return {
             "setting": self.setting,
             "n_train": len(self.X_train),
@@ -75,13 +88,21 @@ class Problem:
             "n_unseen": len(self.S_unseen),
             "n_features": self.X_train.shape[1],
             "n_semantics": self.S_seen.shape[1],
-            "problem_fingerprint": digest.hexdigest()[:16],
+            "problem_fingerprint": self.fingerprint,
         }
 
 
+def drop_undescribed(
+    semantics: NamedVectors, classes: pd.DataFrame, split: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables without the classes that the embedding of semantics could not describe."""
+    without = set(semantics.config.get("without_vector", []))
+    return classes[~classes["class_name"].isin(without)], split[~split["class_name"].isin(without)]
+
+
 def build_problem(
-    features: AnyVectors,
-    semantics: AnyVectors,
+    features: NamedVectors,
+    semantics: NamedVectors,
     classes: pd.DataFrame,
     split: pd.DataFrame,
     normalise: Mapping[str, Sequence[str]],
@@ -97,28 +118,25 @@ def build_problem(
     store : where X_train and X_test are kept as mapped files of float32; without, they are in memory in float64.
     """
     if setting not in SETTINGS:
-        raise ProblemError(f"unknown setting {setting!r}; expected one of: {', '.join(SETTINGS)}")
+        raise DataError(f"unknown setting {setting!r}; expected one of: {', '.join(SETTINGS)}")
     seen, unseen = _class_names(classes)
     S = _matrix(semantics, seen + unseen, "classes", "semantics", "describe it, or drop the class")
     zero = np.flatnonzero(~S.any(axis=1))
     if len(zero):
         names = (seen + unseen)[zero[0]]
-        raise ProblemError(
-            f"{len(zero)} classes have an all-zero semantic vector, for example {names!r}: describe them"
-        )
+        raise DataError(f"{len(zero)} classes have an all-zero semantic vector, for example {names!r}: describe them")
     split = split[~split["image_id"].isin(set(unreadable))]
     train, test = split[split[setting] == "train"], split[split[setting] == "test"]
     targets = unseen if setting == "zsl" else seen + unseen
     y_train = _labels(train, seen, "training", "seen")
     labelled = test["class_name"].notna().to_numpy()
-    y_test = np.full(len(test), -1) if labelled.any() else None
-    if y_test is not None:
-        y_test[labelled] = _labels(test[labelled], targets, "test", "target")
+    y_test = np.full(len(test), -1)
+    y_test[labelled] = _labels(test[labelled], targets, "test", "target")
     _check_split(split, train, seen)
     if test.empty and setting == "gzsl":
-        raise ProblemError("the generalized setting is evaluated on test images, but the split has none: add some")
-    of_features, X_train, X_test = _features(features, train, test, normalise["features"], store, setting)
-    of_semantics, S_seen = fit_normaliser(normalise["semantics"], S[: len(seen)])
+        raise DataError("the generalized setting is evaluated on test images, but the split has none: add some")
+    feature_normaliser, X_train, X_test = _features(features, train, test, normalise["features"], store, setting)
+    semantic_normaliser, S_seen = fit_normaliser(normalise["semantics"], S[: len(seen)])
     return Problem(
         setting,
         X_train,
@@ -127,16 +145,16 @@ def build_problem(
         seen,
         X_test,
         y_test,
-        of_semantics(S[len(seen) :]),
+        semantic_normaliser(S[len(seen) :]),
         unseen,
         test["image_id"].tolist(),
-        of_features,
-        of_semantics,
+        feature_normaliser,
+        semantic_normaliser,
     )
 
 
 def _features(
-    vectors: AnyVectors,
+    vectors: NamedVectors,
     train: pd.DataFrame,
     test: pd.DataFrame,
     steps: Sequence[str],
@@ -146,7 +164,7 @@ def _features(
     """The normaliser, and the features of training and test images that have been through it."""
     remedy = "extract its features, or set feature_extraction.on_error to skip"
     wanted = {name: part["image_id"].tolist() for name, part in (("train", train), ("test", test))}
-    rows = {name: _rows(vectors, ids, "images", "features", remedy) for name, ids in wanted.items()}
+    rows = {name: vectors.rows(ids, "images", "features", remedy) for name, ids in wanted.items()}
 
     def blocks(name: str) -> Iterator[Array]:
         for i in range(0, len(rows[name]), BLOCK):
@@ -172,13 +190,13 @@ def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
         overlap = sorted(set(classes.loc[classes["role"] == "seen", "class_name"]) & set(repeated))
         overlap = [name for name in overlap if "unseen" in set(classes.loc[classes["class_name"] == name, "role"])]
         if overlap:
-            raise ProblemError(
+            raise DataError(
                 f"{len(overlap)} classes are both seen and unseen, for example {overlap[0]!r}: give each one role"
             )
-        raise ProblemError(f"class {repeated.iloc[0]!r} is listed more than once: keep one row per class")
+        raise DataError(f"class {repeated.iloc[0]!r} is listed more than once: keep one row per class")
     seen, unseen = (classes.loc[classes["role"] == role, "class_name"].tolist() for role in ("seen", "unseen"))
     if len(seen) < 2 or len(unseen) < 1:
-        raise ProblemError(
+        raise DataError(
             f"a problem needs at least two seen classes and one unseen class, got {len(seen)} and {len(unseen)}: "
             "check the role column of the classes table"
         )
@@ -188,15 +206,15 @@ def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
 def _check_split(split: pd.DataFrame, train: pd.DataFrame, seen: list[str]) -> None:
     repeated = split["image_id"][split["image_id"].duplicated()]
     if len(repeated):
-        raise ProblemError(
+        raise DataError(
             f"{len(repeated)} image ids occur more than once, for example {repeated.iloc[0]!r}: "
             "an image has one row in the split; rename or drop the others"
         )
     if train.empty:
-        raise ProblemError("the split has no training images: add images of the seen classes")
+        raise DataError("the split has no training images: add images of the seen classes")
     without = sorted(set(seen) - set(train["class_name"]))
     if without:
-        raise ProblemError(
+        raise DataError(
             f"{len(without)} seen classes have no training image, for example {without[0]!r}: "
             "add images, or drop the classes"
         )
@@ -206,7 +224,7 @@ def _labels(rows: pd.DataFrame, names: list[str], part: str, kind: str) -> Label
     labels = pd.Index(names).get_indexer(pd.Index(rows["class_name"]))
     if (labels < 0).any():
         stranger = rows["class_name"].iloc[int((labels < 0).argmax())]
-        raise ProblemError(
+        raise DataError(
             f"{int((labels < 0).sum())} {part} images belong to none of the {len(names)} {kind} classes "
             f"({names[0]!r} .. {names[-1]!r}), for example one of {stranger!r}: "
             "add the class to the classes table with that role, or leave its images out of the split"
@@ -214,31 +232,20 @@ def _labels(rows: pd.DataFrame, names: list[str], part: str, kind: str) -> Label
     return labels.astype(np.int64)
 
 
-def _matrix(vectors: AnyVectors, wanted: list[str], kind: str, what: str, remedy: str) -> Array:
-    return _finite(vectors.take(_rows(vectors, wanted, kind, what, remedy)), wanted, kind, what)
-
-
-def _rows(vectors: AnyVectors, wanted: list[str], kind: str, what: str, remedy: str) -> Labels:
-    rows = vectors.rows(wanted)
-    missing = np.flatnonzero(rows < 0)
-    if len(missing):
-        raise ProblemError(
-            f"{len(missing)} of {len(wanted)} {kind} have no vector in {what}, for example "
-            f"{wanted[missing[0]]!r}: {remedy}"
-        )
-    return rows
+def _matrix(vectors: NamedVectors, wanted: list[str], kind: str, what: str, remedy: str) -> Array:
+    return _finite(vectors.get(wanted, kind, what, remedy), wanted, kind, what)
 
 
 def _finite(vectors: Array, wanted: list[str], kind: str, what: str) -> Array:
     if vectors.ndim != 2 or (len(vectors) and not vectors.shape[1]):
-        raise ProblemError(
+        raise DataError(
             f"{what} must be one vector of at least one number for each of the {kind}, got an array of shape "
-            f"{vectors.shape} for {len(wanted)} {kind}: compute them anew"
+            f"{vectors.shape} for {len(wanted)} {kind}: compute them again"
         )
     matrix = vectors.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(bad):
-        raise ProblemError(
-            f"{len(bad)} {kind} have NaN or infinite {what}, for example {wanted[bad[0]]!r}: compute them anew"
+        raise DataError(
+            f"{len(bad)} {kind} have NaN or infinite {what}, for example {wanted[bad[0]]!r}: compute them again"
         )
     return matrix

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aezsl.arrays import Float32
-from aezsl.data.vectors import AnyVectors, StreamedVectors, VectorChunk, Vectors, VectorSet
+from aezsl.data.vectors import NamedVectors, StreamedVectors, VectorChunk, Vectors, VectorSet
 from aezsl.errors import DataError
 from aezsl.files import written_whole
 
@@ -58,7 +58,7 @@ class VectorStore:
             with written_whole(self.folder / MANIFEST) as path:
                 path.write_text(json.dumps(manifest, indent=2), encoding="utf-8")
 
-    def load(self) -> AnyVectors:
+    def load(self) -> NamedVectors:
         """All vectors that the manifest names; of a repeated id the newest."""
         manifest = self._manifest()
         if manifest is None:

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from aezsl.arrays import Float32
+from aezsl.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,41 @@ class VectorChunk:
     vectors: Float32
 
 
+class NamedVectors:
+    """Vectors by id, in memory or not. A subclass has ``ids`` and says how rows are taken."""
+
+    ids: NDArray[np.str_]
+    fingerprint: str
+    config: dict[str, Any]
+
+    def find(self, wanted: Sequence[str]) -> NDArray[np.int64]:
+        """Row numbers of the wanted ids; -1 where there is none."""
+        return pd.Index(self.ids).get_indexer(pd.Index(wanted)).astype(np.int64)
+
+    def rows(
+        self, wanted: Sequence[str], kind: str, source: str, remedy: str = "compute them first"
+    ) -> NDArray[np.int64]:
+        """Row numbers of the wanted ids, all of which must be there; the other arguments are for the message."""
+        rows = self.find(wanted)
+        missing = np.flatnonzero(rows < 0)
+        if len(missing):
+            raise DataError(
+                f"{len(missing)} of {len(wanted)} {kind} have no vector in {source}, for example "
+                f"{wanted[missing[0]]!r}: {remedy}"
+            )
+        return rows
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Float32:
+        """The vectors with these numbers, in this order."""
+        raise TypeError(f"{type(self).__name__} must define take")
+
+    def get(self, wanted: Sequence[str], kind: str, source: str, remedy: str = "compute them first") -> Float32:
+        """The vectors of the wanted ids, all of which must be there."""
+        return self.take(self.rows(wanted, kind, source, remedy))
+
+
 @dataclass(frozen=True)
-class Vectors:
+class Vectors(NamedVectors):
     """All vectors of a store, one row per id."""
 
     ids: NDArray[np.str_]
@@ -40,14 +74,10 @@ class Vectors:
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.matrix):
-            raise ValueError(
+            raise DataError(
                 f"there must be one vector per id, got {len(self.matrix)} vectors for {len(self.ids)} ids: "
                 "one of the two is cut off or of another data set"
             )
-
-    def rows(self, wanted: Sequence[str]) -> NDArray[np.int64]:
-        """Row numbers of the wanted ids; -1 where there is none."""
-        return _find(self.ids, wanted)
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Float32:
         """The vectors with these numbers, in this order."""
@@ -56,7 +86,7 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class StreamedVectors:
+class StreamedVectors(NamedVectors):
     """As ``Vectors``, left where they are: in shards, one of which is in memory at a time."""
 
     ids: NDArray[np.str_]
@@ -66,10 +96,6 @@ class StreamedVectors:
     fingerprint: str = ""
     config: dict[str, Any] = field(default_factory=dict)
     _last: dict[int, Float32] = field(default_factory=dict, repr=False)
-
-    def rows(self, wanted: Sequence[str]) -> NDArray[np.int64]:
-        """Row numbers of the wanted ids; -1 where there is none."""
-        return _find(self.ids, wanted)
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Float32:
         """The vectors with these numbers, in this order; quick where neighbours are asked for together."""
@@ -88,10 +114,3 @@ class StreamedVectors:
             self._last.clear()
             self._last[number] = self.read(number)
         return self._last[number]
-
-
-def _find(ids: NDArray[np.str_], wanted: Sequence[str]) -> NDArray[np.int64]:
-    return pd.Index(ids).get_indexer(pd.Index(wanted)).astype(np.int64)
-
-
-AnyVectors = Vectors | StreamedVectors

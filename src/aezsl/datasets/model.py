@@ -1,4 +1,4 @@
-"""Trained models as catalog entries."""
+"""Trained models and adapted classifiers as catalog entries."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,9 +6,10 @@ from typing import Any, ClassVar, TypeVar
 
 from kedro.io import AbstractDataset
 
-from aezsl.methods import ZeroShotClassifier
-from aezsl.serving.model_file import load_model, load_recipe, save_model, save_recipe
-from aezsl.serving.recipe import Recipe
+from aezsl.datasets.read_only import ReadOnlyDataset
+from aezsl.methods import TargetClassifier
+from aezsl.serving.model_file import ModelFolder, load_classifier, load_trained, save_classifier, save_trained
+from aezsl.serving.trained import TrainedModel
 
 T = TypeVar("T")
 
@@ -39,13 +40,30 @@ class _FileDataset(AbstractDataset[T, T]):
         return {"filepath": str(self._filepath)}
 
 
-class ModelDataset(_FileDataset[ZeroShotClassifier]):
-    """A fitted method: see ``aezsl.serving.model_file``."""
+class TrainedModelDataset(_FileDataset[TrainedModel]):
+    """A fitted method and its recipe: see ``aezsl.serving.model_file``."""
 
-    _write, _read = save_model, load_model
+    _write, _read = save_trained, load_trained
 
 
-class RecipeDataset(_FileDataset[Recipe]):
-    """The recipe beside the model."""
+class ClassifierDataset(_FileDataset[TargetClassifier]):
+    """A fitted method after it has met its targets."""
 
-    _write, _read = save_recipe, load_recipe
+    _write, _read = save_classifier, load_classifier
+
+
+class ModelFolderDataset(ReadOnlyDataset[ModelFolder]):
+    """The trained models of a benchmark: who needs one names its method."""
+
+    why = "models are saved by the pipelines that train them"
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        super().__init__(metadata=metadata)
+        self._filepath = filepath
+
+    def load(self) -> ModelFolder:
+        """The folder."""
+        return ModelFolder(self._filepath)
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": self._filepath}

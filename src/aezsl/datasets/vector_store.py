@@ -7,7 +7,7 @@ import numpy as np
 from kedro.io import AbstractDataset
 
 from aezsl.data.vector_store import VectorStore
-from aezsl.data.vectors import AnyVectors, VectorSet
+from aezsl.data.vectors import NamedVectors, VectorSet
 from aezsl.datasets.read_only import ReadOnlyDataset
 
 
@@ -28,7 +28,7 @@ class VectorStoreDataset(ReadOnlyDataset[VectorStore]):
         return {"filepath": str(self._store.folder), "key": self._store.key}
 
 
-class VectorsDataset(AbstractDataset[VectorSet, AnyVectors]):
+class VectorsDataset(AbstractDataset[VectorSet, NamedVectors]):
     """The manifest of a store: saving says which vectors count, loading gives them.
 
     streamed : vectors stay in their shards and are read when they are asked for.
@@ -50,7 +50,7 @@ class VectorsDataset(AbstractDataset[VectorSet, AnyVectors]):
         """From now on these vectors count."""
         self._store.use(data)
 
-    def load(self) -> AnyVectors:
+    def load(self) -> NamedVectors:
         """All vectors that count."""
         return self._store.load()
 

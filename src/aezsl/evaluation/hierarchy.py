@@ -99,7 +99,7 @@ class FeasibleSets:
     least_k: NDArray[np.int32]
     outside: Indices
 
-    def of(self, y: int, k: int) -> Labels:
+    def feasible(self, y: int, k: int) -> Labels:
         """The feasible set of class y for K = k, sorted."""
         self._check(np.array([y]), k)
         row = slice(self.indptr[y], self.indptr[y + 1])

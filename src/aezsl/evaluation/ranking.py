@@ -28,7 +28,7 @@ class Ranking:
         """Rankings of consecutive blocks of samples as one."""
         return cls(np.concatenate([p.classes for p in parts]), np.concatenate([p.scores for p in parts]))
 
-    def of(self, samples: NDArray[np.bool_]) -> "Ranking":
+    def subset(self, samples: NDArray[np.bool_]) -> "Ranking":
         """The ranking of some of the samples."""
         return Ranking(self.classes[samples], self.scores[samples])
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 from scipy.spatial.distance import cdist
 
-from aezsl.arrays import Array, Labels
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.shared.linalg import class_sums, row_space_eigh
+from aezsl.arrays import Array
+from aezsl.methods.base import Needs, ZeroShotClassifier
+from aezsl.methods.seen import SeenData
 
 
 class AMP(ZeroShotClassifier):
@@ -68,6 +68,8 @@ class AMP(ZeroShotClassifier):
         "CVPR 2015."
     )
 
+    needs: ClassVar[Needs] = "statistics"
+
     S_: Array
     W_: Array
     scale_: float
@@ -78,19 +80,17 @@ class AMP(ZeroShotClassifier):
         self.bandwidth = bandwidth
         self.image_bandwidth = image_bandwidth
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Array, ...]:
-        U, l = row_space_eigh(X)
-        return U, l, U.T @ (class_sums(X, y, len(S)).T @ S), S
-
-    def _fit(self, U: Array, l: Array, UXYS: Array, S: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if not (self.lam > 0 and self.bandwidth > 0 and self.image_bandwidth > 0 and self.k >= 1):
             raise ValueError(
                 "lam, bandwidth and image_bandwidth must be positive and k at least 1, got lam="
                 f"{self.lam}, bandwidth={self.bandwidth}, image_bandwidth={self.image_bandwidth}, k={self.k}"
             )
-        self.S_ = S
+        U, l = seen.spectrum()
+        UXYS = seen.once("amp", lambda: U.T @ (seen.statistics.sums.T @ seen.S))
+        self.S_ = seen.S
         self.W_ = U @ (UXYS / (l + self.lam)[:, None])
-        nearest = np.sort(cdist(S, S, "sqeuclidean"), axis=1)[:, 1 : self.k + 1]
+        nearest = np.sort(cdist(self.S_, self.S_, "sqeuclidean"), axis=1)[:, 1 : self.k + 1]
         self.scale_ = float(nearest.mean()) or 1.0  # all classes alike: any width will do
 
     def absorption(self, S_target: Array) -> Array:
@@ -116,7 +116,10 @@ class AMP(ZeroShotClassifier):
             np.put_along_axis(near, np.argpartition(D, self.k - 1, axis=1)[:, self.k :], False, axis=1)
         return near
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
+        return {"prototypes": S_target, "absorbed": self.absorption(S_target)}
+
+    def _scores(self, X: Array, prototypes: Array, absorbed: Array) -> Array:  # type: ignore[override]
         f = X @ self.W_
-        q, r = self._step(cdist(f, self.S_, "sqeuclidean"), cdist(f, S_target, "sqeuclidean"), self.image_bandwidth)
-        return r + q @ self.absorption(S_target)
+        q, r = self._step(cdist(f, self.S_, "sqeuclidean"), cdist(f, prototypes, "sqeuclidean"), self.image_bandwidth)
+        return r + q @ absorbed

@@ -1,7 +1,7 @@
 """The contract every method keeps. Rows are samples and classes: X is (n, d), S is (C, a)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,68 +9,34 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from aezsl.arrays import Array, Labels
-from aezsl.evaluation.ranking import Ranking, top_k, top_k_products
+from aezsl.data.statistics import SeenStatistics
+from aezsl.evaluation.ranking import Ranking
+from aezsl.methods.checks import check_rows, check_semantics
+from aezsl.methods.classifiers import LinearClassifier, ScoringClassifier, TargetClassifier
+from aezsl.methods.seen import SeenData
+from aezsl.methods.targets import Targets
 
-#: Score matrices are formed in blocks of at most this many entries (64 MB of float64).
-BLOCK_ENTRIES = 8_000_000
-
-
-def check_rows(name: str, rows: ArrayLike, width: int | None = None, what: str = "columns") -> Array:
-    """A finite, non-empty, two-dimensional floating array, of ``width`` columns where that is given."""
-    array = np.asarray(rows)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{name} must be a non-empty 2-D array (rows x {what}), got shape {array.shape}")
-    if array.dtype not in (np.float32, np.float64):
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must be numeric, got dtype {array.dtype}") from error
-    if width is not None and array.shape[1] != width:
-        raise ValueError(f"{name} must have {width} {what} as in fit, got {array.shape[1]}")
-    finite = [np.isfinite(array[i : i + 4096]).all() for i in range(0, len(array), 4096)]  # it may be a mapped file
-    if not all(finite):
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-        raise ValueError(f"{name} has NaN or infinite values in {len(bad)} rows, the first is row {bad[0]}")
-    return array
-
-
-def check_semantics(name: str, S: ArrayLike, width: int | None = None) -> Array:
-    """Class descriptions: as ``check_rows``, and no class whose vector is all zeros."""
-    array = check_rows(name, S, width, "semantic dimensions")
-    zero = np.flatnonzero(~array.any(axis=1))
-    if len(zero):
-        raise ValueError(
-            f"{name} has {len(zero)} all-zero rows (the first is row {zero[0]}): "
-            "a class without a description cannot be told from others; describe it or drop it"
-        )
-    return array
-
-
-def check_labels(y: ArrayLike, n_samples: int, n_classes: int) -> Labels:
-    """Labels 0 .. n_classes - 1, each with at least one sample."""
-    labels = np.asarray(y)
-    if labels.shape != (n_samples,):
-        raise ValueError(f"y must have one label per row of X, expected shape ({n_samples},), got {labels.shape}")
-    if not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"y must hold integer row numbers of S, got dtype {labels.dtype}")
-    if labels.min() < 0 or labels.max() >= n_classes:
-        raise ValueError(
-            f"y must index the {n_classes} rows of S (0 .. {n_classes - 1}), got {labels.min()} .. {labels.max()}; "
-            "1-based labels must be shifted by one"
-        )
-    empty = np.flatnonzero(np.bincount(labels, minlength=n_classes) == 0)
-    if len(empty):
-        raise ValueError(f"{len(empty)} rows of S have no sample in y (the first is row {empty[0]}): drop them from S")
-    return labels
+#: What a method learns from: sums over the samples, all samples at once, or passes over them.
+Needs = Literal["statistics", "samples", "epochs"]
 
 
 class ZeroShotClassifier(BaseEstimator):
-    """Base of all methods: ``fit`` on seen classes, then score any classes by their semantics.
+    """Base of all methods: ``fit`` on seen classes, ``adapt`` to the targets, then score samples.
 
-    A subclass stores its parameters in ``__init__``, implements ``_fit`` and ``_decide``, and keeps every
-    fitted value in an attribute that ends in ``_`` and holds an array, a number or a string: that is what a
-    saved model consists of, so that loading one never runs foreign code. Work that depends on no searched
-    parameter goes into ``_prepare``, whose result ``_fit`` receives: a grid then pays for it once.
+    ``fit`` learns from seen data; afterwards the estimator never changes. ``adapt`` solves for the target classes, and
+    where the method is transductive on the unlabelled pool, and returns a classifier of its own. So one estimator
+    serves any number of threads and targets.
+
+    A subclass stores its parameters in ``__init__``, implements ``_fit(seen)`` and one of the ways to adapt, and keeps
+    every fitted value in an attribute that ends in ``_`` and holds an array, a number or a string: that is what a saved
+    model consists of, so that loading one never runs foreign code. Ways to adapt, the simplest that serves:
+
+    * linear scores: derive from ``LinearZeroShotClassifier`` and define ``_classifiers(S_target)``;
+    * other scores of single samples: define ``_target_parts(S_target)``, the arrays that depend on the targets, and
+      ``_scores(X, **parts)``;
+    * a pool, or work that a grid can share: define ``_adapt(targets)`` and return a ``TargetClassifier``.
+
+    Work that depends on no searched parameter goes through ``seen.once`` and ``targets.once``: a grid pays for it once.
     """
 
     #: What cross-validation searches: parameter -> values.
@@ -80,59 +46,75 @@ class ZeroShotClassifier(BaseEstimator):
     cautious_by: ClassVar[Mapping[str, int]] = {}
     #: Where the method was published.
     citation: ClassVar[str] = ""
-    #: True where ``predict`` learns from the X it is given, as one unlabelled pool.
+    #: What ``fit`` needs of the seen data.
+    needs: ClassVar[Needs] = "samples"
+    #: Whether ``adapt`` learns from an unlabelled pool.
     transductive: ClassVar[bool] = False
+    #: What ``adapt`` returns.
+    classifier_class: ClassVar[type[TargetClassifier]] = ScoringClassifier
 
     n_features_in_: int
     n_semantics_in_: int
 
-    def fit(self, X: ArrayLike, y: ArrayLike, S: ArrayLike) -> Self:
-        """Learn from seen classes: X (n, d) features, y (n,) row numbers of S, S (Cs, a) semantics."""
-        return next(self._fit_copies([self], X, y, S))
+    def fit(self, X: ArrayLike | SeenStatistics, y: ArrayLike | None = None, S: ArrayLike | None = None) -> Self:
+        """Learn from seen classes: X (n, d) features, y (n,) row numbers of S, S (Cs, a) semantics.
+
+        A method that needs no more takes statistics instead of samples: ``fit(statistics, S=S)``.
+        """
+        if isinstance(X, SeenStatistics) and S is None:
+            y, S = None, y
+        if S is None:
+            raise ValueError("fit needs the semantics S of the seen classes: fit(X, y, S), or fit(statistics, S=S)")
+        return self.fit_seen(SeenData(X, y, S))
+
+    def fit_seen(self, seen: SeenData) -> Self:
+        """Learn from checked data, sharing what other fits on the same object have computed."""
+        if seen.from_statistics and self.needs != "statistics":
+            raise ValueError(f"{type(self).__name__} learns from {self.needs}, not from statistics: give X, y and S")
+        self.n_features_in_, self.n_semantics_in_ = seen.n_features, seen.S.shape[1]
+        self._fit(seen)
+        return self
 
     def fit_path(self, X: ArrayLike, y: ArrayLike, S: ArrayLike, points: Iterable[Mapping[str, Any]]) -> Iterator[Self]:
-        """One fitted copy per parameter setting, one after the other, all from one ``_prepare``."""
-        return self._fit_copies((clone(self).set_params(**point) for point in points), X, y, S)
+        """One fitted copy per parameter setting, one after the other, all from the same preparation."""
+        return self.fit_points(SeenData(X, y, S), points)
 
-    def _fit_copies(self, copies: Iterable[Self], X: ArrayLike, y: ArrayLike, S: ArrayLike) -> Iterator[Self]:
-        X = check_rows("X", X, what="features")
-        S = check_semantics("S", S)
-        if len(S) < 2:
-            raise ValueError(f"S must describe at least two seen classes, got {len(S)}")
-        y = check_labels(y, len(X), len(S))
-        prepared = self._prepare(X, y, S)
-        for model in copies:
-            model.n_features_in_, model.n_semantics_in_ = X.shape[1], S.shape[1]
-            model._fit(*prepared)
-            yield model
+    def fit_points(self, seen: SeenData, points: Iterable[Mapping[str, Any]]) -> Iterator[Self]:
+        """As ``fit_path`` for checked data."""
+        return (clone(self).set_params(**point).fit_seen(seen) for point in points)
+
+    def adapt(self, S_target: ArrayLike, X_pool: ArrayLike | None = None) -> TargetClassifier:
+        """A classifier of the classes S_target (C, a), seen or not; a transductive method learns from X_pool (m, d)."""
+        check_is_fitted(self, "n_features_in_")
+        S_target = check_semantics("S_target", S_target, self.n_semantics_in_)
+        pool = None
+        if X_pool is not None and self.transductive:
+            pool = check_rows("X_pool", X_pool, self.n_features_in_, "features")
+        return self._adapt(Targets(S_target, pool))
+
+    def adapt_to(self, targets: Targets) -> TargetClassifier:
+        """As ``adapt`` for checked targets, sharing what other models have computed about them."""
+        return self._adapt(targets)
 
     def decision_function(self, X: ArrayLike, S_target: ArrayLike) -> Array:
-        """Scores (m, C) of every row of X for every class of S_target (C, a), seen or not; higher is better."""
-        X, S_target = self._check_query(X, S_target)
-        return self._decide(X, S_target)
+        """Scores (m, C): adapt and score. A transductive method takes X as its pool."""
+        return self._adapt_for(X, S_target).scores(X)
 
     def predict(self, X: ArrayLike, S_target: ArrayLike) -> Labels:
-        """The row of S_target with the highest score, for every row of X; the first one on ties."""
-        return self.rank(X, S_target, 1).classes[:, 0]
+        """The row of S_target that suits every row of X best: adapt and predict."""
+        return self._adapt_for(X, S_target).predict(X)
 
     def rank(self, X: ArrayLike, S_target: ArrayLike, k: int) -> Ranking:
-        """The k best classes per row of X, best first, without ever holding all scores at once."""
-        return Ranking.concatenate([top_k(scores, k) for scores in self._score_blocks(X, S_target)])
+        """The k best classes per row of X, best first: adapt and rank."""
+        return self._adapt_for(X, S_target).rank(X, k)
 
     def rank_sides(self, X: ArrayLike, S_target: ArrayLike, n_first: int, k: int) -> tuple[Ranking, Ranking]:
-        """The k best among the first ``n_first`` target classes, and the k best among the others.
-
-        Both come from scores for all classes together, as the generalized setting needs them: where classes
-        depend on one another, ranking among a part of them is another problem. Each side numbers its own classes.
-        """
-        sides = [
-            (top_k(scores[:, :n_first], k), top_k(scores[:, n_first:], k)) for scores in self._score_blocks(X, S_target)
-        ]
-        first, others = zip(*sides, strict=True)
-        return Ranking.concatenate(first), Ranking.concatenate(others)
+        """The k best among the first ``n_first`` classes, and among the others: adapt and rank both sides."""
+        return self._adapt_for(X, S_target).rank_sides(X, n_first, k)
 
     def get_state(self) -> dict[str, Any]:
         """All fitted values by name: arrays, numbers and strings."""
+        check_is_fitted(self, "n_features_in_")
         return {name: value for name, value in vars(self).items() if name.endswith("_") and name[0] != "_"}
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
@@ -141,53 +123,49 @@ class ZeroShotClassifier(BaseEstimator):
             setattr(self, name, value)
         return self
 
-    def _score_blocks(self, X: ArrayLike, S_target: ArrayLike) -> Iterator[Array]:
-        """Scores of consecutive rows of X, as many at a time as a block may hold."""
-        X, S_target = self._check_query(X, S_target)
-        step = len(X) if self.transductive else max(1, BLOCK_ENTRIES // len(S_target))
-        return (self._decide(X[i : i + step], S_target) for i in range(0, len(X), step))
-
-    def _check_query(self, X: ArrayLike, S_target: ArrayLike) -> tuple[Array, Array]:
+    def restore(self, state: Mapping[str, Any]) -> TargetClassifier:
+        """The classifier of this fitted model whose ``state()`` this is."""
         check_is_fitted(self, "n_features_in_")
-        return (
-            check_rows("X", X, self.n_features_in_, "features"),
-            check_semantics("S_target", S_target, self.n_semantics_in_),
-        )
+        return self.classifier_class.from_state(self, state)
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        """What ``_fit`` receives: the data as they are, unless a subclass can work ahead."""
-        return X, y, S
+    def restore_ranker(self, state: Mapping[str, Any]) -> TargetClassifier:
+        """The classifier that orders the classes behind a pool's labels: of this model, unless it has a base."""
+        return LinearClassifier.from_state(self, state)
 
-    # Set by the subclass: learn from what _prepare returned, _fit(*prepared).
-    _fit: Callable[..., None]
+    def _adapt_for(self, X: ArrayLike, S_target: ArrayLike) -> TargetClassifier:
+        check_is_fitted(self, "n_features_in_")
+        X = check_rows("X", X, self.n_features_in_, "features")
+        return self.adapt(S_target, X if self.transductive else None)
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
-        """Scores (m, C) for checked input."""
-        raise TypeError(f"{type(self).__name__} must define _decide")
+    def _fit(self, seen: SeenData) -> None:
+        raise TypeError(f"{type(self).__name__} must define _fit")
+
+    def _adapt(self, targets: Targets) -> TargetClassifier:
+        return ScoringClassifier(self, targets.S, self._target_parts(targets.S))
+
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
+        """What the scores depend on beside the samples and the fitted values: arrays by name."""
+        raise TypeError(f"{type(self).__name__} must define _target_parts and _scores, or _adapt")
+
+    def _scores(self, X: Array, **parts: Array) -> Array:
+        """Scores (m, C) of checked samples."""
+        raise TypeError(f"{type(self).__name__} must define _target_parts and _scores, or _adapt")
 
 
 class LinearZeroShotClassifier(ZeroShotClassifier):
     """A method whose score is linear in X: one classifier, a d-vector, per target class."""
 
+    classifier_class: ClassVar[type[TargetClassifier]] = LinearClassifier
+
     def classifiers(self, S_target: ArrayLike) -> Array:
-        """Stacked visual classifiers P (d, C), so that the scores are ``X @ P``."""
-        check_is_fitted(self, "n_features_in_")
-        return self._classifiers(check_semantics("S_target", S_target, self.n_semantics_in_))
+        """Stacked visual classifiers P (d, C), so that the scores are ``X @ P``: adapt, and take them."""
+        P = self.adapt(S_target).classifiers
+        assert P is not None  # a linear method has them
+        return P
 
-    def rank(self, X: ArrayLike, S_target: ArrayLike, k: int) -> Ranking:
-        """As the base class, building the classifiers once; then memory grows with neither samples nor classes."""
-        X, S_target = self._check_query(X, S_target)
-        return top_k_products(X, self._classifiers(S_target), k)
-
-    def _score_blocks(self, X: ArrayLike, S_target: ArrayLike) -> Iterator[Array]:
-        X, S_target = self._check_query(X, S_target)
-        P = self._classifiers(S_target)  # once for all blocks
-        step = max(1, BLOCK_ENTRIES // P.shape[1])
-        return (X[i : i + step] @ P for i in range(0, len(X), step))
-
-    def _decide(self, X: Array, S_target: Array) -> Array:
-        return X @ self._classifiers(S_target)
+    def _adapt(self, targets: Targets) -> TargetClassifier:
+        return LinearClassifier(self, targets.S, np.asarray(self._classifiers(targets.S)))
 
     def _classifiers(self, S_target: Array) -> Array:
-        """Stacked classifiers (d, C) for checked input."""
+        """Stacked classifiers (d, C) for checked targets."""
         raise TypeError(f"{type(self).__name__} must define _classifiers")

@@ -1,13 +1,14 @@
 """ConSE: an image is the probability-weighted mean of the seen classes it resembles."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
 
-from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.arrays import Array, unit_rows
 from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.linear_models import softmax_models
 
 
@@ -50,14 +51,11 @@ class ConSE(ZeroShotClassifier):
         self.C = C
         self.T = T
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        return softmax_models(X, y), S
-
-    def _fit(self, models: Callable[[float], tuple[Array, Array]], S: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if self.T < 1:
             raise ValueError(f"T must be at least 1 seen class, got {self.T}")
-        self.S_ = S
-        self.W_, self.b_ = models(self.C)
+        self.S_ = seen.S
+        self.W_, self.b_ = seen.once("softmax", lambda: softmax_models(seen.X, seen.y))(self.C)
 
     def embed(self, X: Array) -> Array:
         """The images' places f(x) in semantic space (n, a)."""
@@ -68,7 +66,9 @@ class ConSE(ZeroShotClassifier):
         f: Array = p @ self.S_ / p.sum(axis=1, keepdims=True)
         return f
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
-        f = self.embed(X)
-        cosine: Array = unit_rows(f) @ unit_rows(S_target).T
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
+        return {"prototypes": unit_rows(S_target)}
+
+    def _scores(self, X: Array, prototypes: Array) -> Array:  # type: ignore[override]
+        cosine: Array = unit_rows(self.embed(X)) @ prototypes.T
         return cosine

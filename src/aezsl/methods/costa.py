@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array
 from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.linear_models import LinearModels
 
 
@@ -63,16 +64,14 @@ class COSTA(LinearZeroShotClassifier):
         self.n_related = n_related
         self.metric = metric
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[LinearModels, Labels, Array]:
-        return LinearModels(X, intercept=False), y, S
-
-    def _fit(self, models: LinearModels, y: Labels, S: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if self.n_related < 1:
             raise ValueError(f"n_related must be at least 1 seen class, got {self.n_related}")
         if self.metric not in ("dice", "normalised", "sqrt", "binary"):
             raise ValueError(f"metric must be dice, normalised, sqrt or binary, got {self.metric!r}")
-        self.S_ = S
-        self.W_, _ = models.one_vs_rest_svm(y, len(S), self.C)
+        models = seen.once("linear models", lambda: LinearModels(seen, intercept=False))
+        self.S_ = seen.S
+        self.W_, _ = models.one_vs_rest_svm(seen.y, len(seen.S), self.C)
 
     def similarities(self, S_target: Array) -> Array:
         """Weights (C, Cs) of the seen classes' classifiers; every row sums to one."""

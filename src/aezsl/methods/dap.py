@@ -1,12 +1,13 @@
 """DAP: one probabilistic classifier per attribute, classes by their attributes' joint probability."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array, Mask
 from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.attributes import attribute_prior, binary_attributes, class_posterior
 from aezsl.methods.shared.linear_models import LinearModels
 
@@ -53,18 +54,18 @@ class DAP(ZeroShotClassifier):
     def __init__(self, C: float = 1.0) -> None:
         self.C = C
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[LinearModels, Labels, Array]:
-        return LinearModels(X), y, S
-
-    def _fit(self, models: LinearModels, y: Labels, S: Array) -> None:
-        self.threshold_, B = binary_attributes(S)
+    def _fit(self, seen: SeenData) -> None:
+        models = seen.once("linear models", lambda: LinearModels(seen))
+        self.threshold_, B = binary_attributes(seen.S)
         self.prior_ = attribute_prior(B)
         varies = B.any(axis=0) & ~B.all(axis=0)
         # A zero classifier says one half, as does the prior of such an attribute: together they cancel.
-        self.W_, self.b_ = np.zeros((self.n_features_in_, S.shape[1])), np.zeros(S.shape[1])
-        self.W_[:, varies], self.b_[varies] = models.logistic(B[:, varies][y], self.C)
+        self.W_, self.b_ = np.zeros((self.n_features_in_, B.shape[1])), np.zeros(B.shape[1])
+        self.W_[:, varies], self.b_[varies] = models.logistic(B[:, varies][seen.y], self.C)
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
+    def _target_parts(self, S_target: Array) -> dict[str, Any]:
+        return {"attributes": S_target > self.threshold_}
+
+    def _scores(self, X: Array, attributes: Mask) -> Array:  # type: ignore[override]
         logit = X @ self.W_ + self.b_
-        B = S_target > self.threshold_
-        return class_posterior(-np.logaddexp(0, -logit), -np.logaddexp(0, logit), B, self.prior_)
+        return class_posterior(-np.logaddexp(0, -logit), -np.logaddexp(0, logit), attributes, self.prior_)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.arrays import Array, unit_rows
 from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
 
 
@@ -67,13 +68,13 @@ class DeViSE(LinearZeroShotClassifier):
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def _fit(self, X: Array, y: Labels, S: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if self.violator not in ("all", "first"):
             raise ValueError(f"violator must be 'all' or 'first', got {self.violator!r}")
         (W,) = minimise_ranking_loss(
-            X,
-            y,
-            unit_rows(S),
+            seen.X,
+            seen.y,
+            unit_rows(seen.S),
             violator=self.violator,
             margin=self.margin,
             learning_rate=self.learning_rate,

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aezsl.arrays import Array, Labels
-from aezsl.methods.base import LinearZeroShotClassifier
-from aezsl.methods.shared.linalg import class_sums, row_space_eigh
+from aezsl.arrays import Array
+from aezsl.methods.base import LinearZeroShotClassifier, Needs
+from aezsl.methods.seen import SeenData
 
 
 class ESZSL(LinearZeroShotClassifier):
@@ -44,19 +44,17 @@ class ESZSL(LinearZeroShotClassifier):
         "B. Romera-Paredes and P. H. S. Torr. An embarrassingly simple approach to zero-shot learning. ICML 2015."
     )
 
+    needs: ClassVar[Needs] = "statistics"
+
     def __init__(self, gamma: float = 1.0, lam: float = 1.0) -> None:
         self.gamma = gamma
         self.lam = lam
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Array, ...]:
-        U, l = row_space_eigh(X)
-        V, t = row_space_eigh(S)
-        N = (class_sums(X, y, len(S)) @ U).T @ (S @ V)  # U'X'YSV
-        return U, l, V, t, N
-
-    def _fit(self, U: Array, l: Array, V: Array, t: Array, N: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if not (self.gamma > 0 and self.lam > 0):
             raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
+        (U, l), (V, t) = seen.spectrum(), seen.semantic_spectrum()
+        N = seen.once("eszsl", lambda: (seen.statistics.sums @ U).T @ (seen.S @ V))  # U'X'YSV
         self._factors: tuple[Array, ...] = U, N / np.outer(l + self.gamma, t + self.lam), V.T
 
     @property

@@ -7,9 +7,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.svm import NuSVR
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array
+from aezsl.data.statistics import class_sums
 from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.shared.linalg import class_sums, row_space_eigh
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.threads import run_side_by_side
 
 
@@ -85,36 +86,27 @@ class EXEM(ZeroShotClassifier):
         self.standardise = standardise
         self.tol = tol
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        mean = X.mean(axis=0, dtype=np.float64)
-        U, _ = row_space_eigh(X - mean)
-        Z = (X - mean) @ U
-        counts = np.bincount(y)[:, None]
-        V = class_sums(Z, y, len(S)) / counts
-        variance = class_sums(np.square(Z - V[y]), y, len(S)) / np.maximum(counts - 1, 1)
-        solved: dict[tuple[float, ...], tuple[Array, Array]] = {}  # regressions, the same for both distances
-        return S, mean, U, V, np.sqrt(variance).mean(axis=0), solved
-
-    def _fit(self, S: Array, mean: Array, U: Array, V: Array, deviation: Array, solved: dict[Any, Any]) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if not (self.C > 0 and self.gamma > 0 and 0 < self.nu <= 1 and self.n_components >= 1):
             raise ValueError(
                 "C and gamma must be positive, nu in (0, 1] and n_components at least 1, got "
                 f"C={self.C}, gamma={self.gamma}, nu={self.nu}, n_components={self.n_components}"
             )
+        mean, U, _ = seen.centred_spectrum()
         q = min(self.n_components, U.shape[1])
         if not q:
             raise ValueError("X must vary: all training samples are the same, so there is nothing to tell classes by")
-        self.S_, self.gamma_ = S, float(self.gamma)
+        V, deviation = seen.once("exem", lambda: _exemplars(seen))
+        self.S_, self.gamma_ = seen.S, float(self.gamma)
         self.mean_, self.components_ = mean, U[:, :q]
         # A class of one image has no spread; a component without any gets the smallest spread there is.
         spread = deviation[:q]
         self.deviation_ = np.where(spread > 0, spread, spread[spread > 0].min(initial=1.0))
         if not self.standardise:
             self.deviation_ = np.ones(q)
-        key = (self.C, self.nu, self.gamma, q, self.tol)
-        if key not in solved:
-            solved[key] = self._regress(V[:, :q])
-        self.dual_, self.intercept_ = solved[key]
+        # The regressions are the same for both distances.
+        key = ("exem", self.C, self.nu, self.gamma, q, self.tol)
+        self.dual_, self.intercept_ = seen.once(key, lambda: self._regress(V[:, :q]))
 
     def _regress(self, V: Array) -> tuple[Array, Array]:
         """Dual coefficients (Cs, q) and intercepts (q,) of one regression per column of the exemplars V (Cs, q)."""
@@ -136,6 +128,19 @@ class EXEM(ZeroShotClassifier):
         """Predicted exemplars of classes with semantics S (C, a), among the principal components (C, q)."""
         return self._kernel(S) @ self.dual_ + self.intercept_
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
+        return {"exemplars": self.exemplars(S_target) / self.deviation_}
+
+    def _scores(self, X: Array, exemplars: Array) -> Array:  # type: ignore[override]
         Z = (X - self.mean_) @ self.components_
-        return -cdist(Z / self.deviation_, self.exemplars(S_target) / self.deviation_)
+        return -cdist(Z / self.deviation_, exemplars)
+
+
+def _exemplars(seen: SeenData) -> tuple[Array, Array]:
+    """Class means (Cs, r) on the principal components, and the standard deviation (r,) within classes."""
+    mean, U, _ = seen.centred_spectrum()
+    Z, y = (seen.X - mean) @ U, seen.y
+    counts = np.bincount(y)[:, None]
+    V = class_sums(Z, y, len(seen.S)) / counts
+    variance = class_sums(np.square(Z - V[y]), y, len(seen.S)) / np.maximum(counts - 1, 1)
+    return V, np.sqrt(variance).mean(axis=0)

@@ -1,14 +1,15 @@
 """IAP: attribute probabilities by way of the seen classes' probabilities."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array, Mask
 from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.attributes import attribute_prior, binary_attributes, class_posterior
 from aezsl.methods.shared.linear_models import softmax_models
 
@@ -53,16 +54,16 @@ class IAP(ZeroShotClassifier):
     def __init__(self, C: float = 10.0) -> None:
         self.C = C
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        return softmax_models(X, y), S
+    def _fit(self, seen: SeenData) -> None:
+        self.threshold_, self.B_ = binary_attributes(seen.S)
+        self.W_, self.b_ = seen.once("softmax", lambda: softmax_models(seen.X, seen.y))(self.C)
 
-    def _fit(self, models: Callable[[float], tuple[Array, Array]], S: Array) -> None:
-        self.threshold_, self.B_ = binary_attributes(S)
-        self.W_, self.b_ = models(self.C)
+    def _target_parts(self, S_target: Array) -> dict[str, Any]:
+        return {"attributes": S_target > self.threshold_}
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
+    def _scores(self, X: Array, attributes: Mask) -> Array:  # type: ignore[override]
         varies = self.B_.any(axis=0) & ~self.B_.all(axis=0)
-        B_seen, B = self.B_[:, varies], (S_target > self.threshold_)[:, varies]
+        B_seen = self.B_[:, varies]
         p = softmax(X @ self.W_ + self.b_, axis=1) @ B_seen
         p = np.clip(p, 1e-12, 1 - 1e-12)
-        return class_posterior(np.log(p), np.log1p(-p), B, attribute_prior(B_seen))
+        return class_posterior(np.log(p), np.log1p(-p), attributes[:, varies], attribute_prior(B_seen))

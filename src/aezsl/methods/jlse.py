@@ -8,9 +8,9 @@ from scipy.linalg import cho_factor, cho_solve, solve
 from scipy.optimize import fmin_l_bfgs_b
 from scipy.special import expit
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array
 from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.shared.linalg import row_space_eigh
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
 
 
@@ -87,20 +87,16 @@ class JLSE(ZeroShotClassifier):
         self.lam_v = lam_v
         self.n_rounds = n_rounds
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        X = np.asarray(X, dtype=np.float64)
-        directions, _ = row_space_eigh(X)
-        return X, y, S.astype(np.float64), directions.T
-
-    def _fit(self, X: Array, y: Labels, S: Array, directions: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if self.n_atoms < 1 or self.n_rounds < 1:
             raise ValueError(f"n_atoms and n_rounds must be at least 1, got {self.n_atoms} and {self.n_rounds}")
         penalties = {name: getattr(self, name) for name in ("lam_w", "lam_s", "lam_v", "precision")}
         if min(penalties.values()) <= 0:
             raise ValueError(f"penalties and precision must be positive, got {penalties}")
+        X, y, S = np.asarray(seen.X, dtype=np.float64), seen.y, seen.S.astype(np.float64)
         signs = np.where(np.arange(len(S)) == y[:, None], 1.0, -1.0)
         weights = np.where(signs > 0, 0.5, 0.5 / (len(S) - 1))
-        self.D_ = directions[: self.n_atoms]
+        self.D_ = seen.spectrum()[0].T[: self.n_atoms]
         self.B_ = S
         Z = self._class_codes(S)
         V = self._image_codes(X)
@@ -144,10 +140,13 @@ class JLSE(ZeroShotClassifier):
             V = V - cho_solve(bound, gradient.T).T
         return V
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
         G = self._class_codes(S_target.astype(np.float64)) @ self.W_
         room = np.einsum("ch,hc->c", G, solve(self._curvature(), G.T, assume_a="pos"))
-        return match_bound(self._image_codes(X) @ G.T, room / self.precision)
+        return {"codes": G, "room": room / self.precision}
+
+    def _scores(self, X: Array, codes: Array, room: Array) -> Array:  # type: ignore[override]
+        return match_bound(self._image_codes(X) @ codes.T, room)
 
 
 def match_weights(W: Array, Z: Array, V: Array, signs: Array, weights: Array, lam: float) -> Array:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array
 from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.ranking_sgd import compatibilities, minimise_ranking_loss
 
 
@@ -69,11 +70,11 @@ class LatEm(ZeroShotClassifier):
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def _fit(self, X: Array, y: Labels, S: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         self.W_ = minimise_ranking_loss(
-            X,
-            y,
-            S,
+            seen.X,
+            seen.y,
+            seen.S,
             violator=self.violator,
             margin=1.0,
             learning_rate=self.learning_rate,
@@ -83,5 +84,8 @@ class LatEm(ZeroShotClassifier):
             n_maps=self.n_maps,
         )
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
-        return compatibilities(self.W_, X, S_target)[0]
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
+        return {"prototypes": S_target}
+
+    def _scores(self, X: Array, prototypes: Array) -> Array:  # type: ignore[override]
+        return compatibilities(self.W_, X, prototypes)[0]

@@ -1,7 +1,7 @@
 """RKT: virtual images of unseen classes from sparse relations among class semantics."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import solve
@@ -9,8 +9,10 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import sparse_encode
 
 from aezsl.arrays import Array, Labels, unit_rows
-from aezsl.methods.base import LinearZeroShotClassifier
-from aezsl.methods.shared.linalg import class_sums
+from aezsl.methods.base import LinearZeroShotClassifier, Needs
+from aezsl.methods.classifiers import LinearClassifier
+from aezsl.methods.seen import SeenData
+from aezsl.methods.targets import Targets
 
 
 class RKT(LinearZeroShotClassifier):
@@ -65,6 +67,8 @@ class RKT(LinearZeroShotClassifier):
         "D. Wang, Y. Li, Y. Lin and Y. Zhuang. Relational knowledge transfer for zero-shot learning. AAAI 2016."
     )
 
+    needs: ClassVar[Needs] = "statistics"
+
     S_: Array
     counts_: Labels
     sums_: Array
@@ -78,43 +82,38 @@ class RKT(LinearZeroShotClassifier):
         self.lam = lam
         self.learn_from = learn_from
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        X = np.asarray(X, dtype=np.float64)
-        codes: dict[tuple[float, int], Array] = {}  # a grid over the mapping finds relations once
-        return S.astype(np.float64), np.bincount(y, minlength=len(S)), class_sums(X, y, len(S)), X.T @ X, codes
-
-    def _fit(self, S: Array, counts: Labels, sums: Array, second: Array, codes: dict[tuple[float, int], Array]) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if not (self.sparsity > 0 and self.gamma > 0 and self.lam > 0):
             raise ValueError(
                 f"sparsity, gamma and lam must be positive, got {self.sparsity}, {self.gamma} and {self.lam}"
             )
         if self.learn_from not in ("virtual", "both", "seen"):
             raise ValueError(f"learn_from must be 'virtual', 'both' or 'seen', got {self.learn_from!r}")
-        self.S_, self.counts_, self.sums_, self.second_ = S, counts, sums, second
-        self._codes = codes
-
-    def set_state(self, state: Mapping[str, Any]) -> Self:
-        """Become fitted with the values ``get_state`` gave."""
-        self._codes = {}
-        return super().set_state(state)
+        statistics = seen.statistics
+        self.S_, self.counts_ = seen.once("rkt", lambda: seen.S.astype(np.float64)), statistics.counts
+        self.sums_, self.second_ = statistics.sums, statistics.second_moment
 
     def relations(self, S_target: Array) -> Array:
         """Sparse codes (Ct, C) of the target classes over the seen ones."""
-        key = self.sparsity, hash(S_target.tobytes())
-        if key not in self._codes:
-            self._codes[key] = sparse_encode(
-                S_target, self.S_, algorithm="lasso_lars", alpha=self.sparsity, max_iter=5000, check_input=False
-            )
-        return self._codes[key]
+        codes: Array = sparse_encode(
+            S_target, self.S_, algorithm="lasso_lars", alpha=self.sparsity, max_iter=5000, check_input=False
+        )
+        return codes
 
-    def _classifiers(self, S_target: Array) -> Array:
-        S_target = S_target.astype(np.float64)
+    def _adapt(self, targets: Targets) -> LinearClassifier:
+        S_target = targets.S.astype(np.float64)
+        # A grid over the mapping finds relations once.
+        codes = targets.once(self.S_, ("rkt", self.sparsity), lambda: self.relations(S_target))
+        return LinearClassifier(self, targets.S, self._mapped(S_target, codes))
+
+    def _mapped(self, S_target: Array, codes: Array) -> Array:
+        """The classifiers (d, C), from the relations ``codes`` (C, Cs) of the targets to the seen classes."""
         new = np.full(len(S_target), True)
         if self.learn_from != "virtual":
             new = cdist(S_target, self.S_).min(axis=1) > 0
         # Sums over the virtual images of every class, and the second moment of all of them.
         n_each = self.counts_.mean()
-        sums = n_each * self.relations(S_target)[new] @ (self.sums_ / self.counts_[:, None])
+        sums = n_each * codes[new] @ (self.sums_ / self.counts_[:, None])
         second = sums.T @ sums / n_each
         S = S_target[new]
         if self.learn_from != "virtual":

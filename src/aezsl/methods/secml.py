@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from aezsl.arrays import Array, Labels
 from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.seen import SeenData
 
 Parameters = dict[str, Array]
 
@@ -98,12 +99,13 @@ class SECML(ZeroShotClassifier):
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def _fit(self, X: Array, y: Labels, S: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
+        y, S = seen.y, seen.S
         self._check_parameters(S.shape[1])
         self.shift_ = S.min(axis=0).astype(np.float64)
         self.unit_ = float(np.median(pdist(S))) or 1.0
         # Single precision: the noise of the descent is far above its rounding.
-        X, T = np.asarray(X, dtype=np.float32), self._scaled(S).astype(np.float32)
+        X, T = np.asarray(seen.X, dtype=np.float32), self._scaled(S).astype(np.float32)
         rng = np.random.default_rng(self.random_state)
         theta = self._start(X.shape[1], T, rng)
         moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in theta.items()}
@@ -118,9 +120,12 @@ class SECML(ZeroShotClassifier):
         self.W_X_, self.b_X_, self.W_A_ = (theta[name].astype(np.float64) for name in ("W_X", "b_X", "W_A"))
         self.tau_ = float(theta["tau"])
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
+        return {"prototypes": self._scaled(S_target) @ self.W_A_}
+
+    def _scores(self, X: Array, prototypes: Array) -> Array:  # type: ignore[override]
         embedded = np.maximum(X @ self.W_X_ + self.b_X_, 0)
-        return -cdist(embedded @ self.W_A_, self._scaled(S_target) @ self.W_A_, "sqeuclidean")
+        return -cdist(embedded @ self.W_A_, prototypes, "sqeuclidean")
 
     def _scaled(self, S: Array) -> Array:
         scaled: Array = (S - self.shift_) / self.unit_

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array
 from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
 
 
@@ -55,11 +56,11 @@ class SJE(LinearZeroShotClassifier):
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def _fit(self, X: Array, y: Labels, S: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         (self.W_,) = minimise_ranking_loss(
-            X,
-            y,
-            S,
+            seen.X,
+            seen.y,
+            seen.S,
             violator="max",
             margin=1.0,
             learning_rate=self.learning_rate,

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 from sklearn.exceptions import ConvergenceWarning
 
-from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.arrays import Array, unit_rows
+from aezsl.data.statistics import class_sums
 from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.shared.linalg import class_sums
+from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
 from aezsl.methods.shared.threads import run_side_by_side
 
@@ -74,36 +75,42 @@ class SSE(ZeroShotClassifier):
         self.gamma = gamma
         self.lam = lam
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Array, Array, Array]:
-        V = class_sums(X, y, len(S)) / np.bincount(y)[:, None]
-        X, v = X.astype(np.float32), V.astype(np.float32)
-        M = np.zeros((len(S), len(S), X.shape[1]), dtype=np.float32)  # mean of min(x, v_k) over the images of class y
-
-        def average(c: int) -> None:
-            images = X[y == c]
-            cut = np.empty_like(v)
-            for x in images:  # all at once would take longer, and many times the memory
-                M[c] += np.minimum(v, x, out=cut)
-            M[c] /= len(images)
-
-        run_side_by_side(average, range(len(S)))
-        return S, V, M
-
-    def _fit(self, S: Array, V: Array, M: Array) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if not (self.gamma > 0 and self.lam > 0):
             raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
-        self.S_, self.V_, self.gamma_ = S, V, float(self.gamma)
-        unit = unit_rows(S)
+        V, M = seen.once("sse", lambda: class_intersections(seen))
+        self.S_, self.V_, self.gamma_ = seen.S, V, float(self.gamma)
+        unit = unit_rows(seen.S)
         wanted = np.maximum(1 - unit @ unit.T, 0)
-        self.w_ = margin_weights(M, simplex_mixtures(S, S, self.gamma_), wanted, self.lam)
+        self.w_ = margin_weights(M, simplex_mixtures(seen.S, seen.S, self.gamma_), wanted, self.lam)
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
-        psi = simplex_mixtures(S_target, self.S_, self.gamma_)
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
+        return {"psi": simplex_mixtures(S_target, self.S_, self.gamma_)}
+
+    def _scores(self, X: Array, psi: Array) -> Array:  # type: ignore[override]
         used = np.flatnonzero(psi.any(axis=0))
         pi = np.empty((len(X), len(used)))
         for j, k in enumerate(used):
             pi[:, j] = np.minimum(X, self.V_[k]) @ self.w_
         return pi @ psi[:, used].T
+
+
+def class_intersections(seen: SeenData) -> tuple[Array, Array]:
+    """Class means V (Cs, d), and M (Cs, Cs, d): the mean of min(x, v_k) over the images x of class y."""
+    y = seen.y
+    V = class_sums(seen.X, y, len(seen.S)) / np.bincount(y)[:, None]
+    X, v = seen.X.astype(np.float32), V.astype(np.float32)
+    M = np.zeros((len(v), len(v), X.shape[1]), dtype=np.float32)
+
+    def average(c: int) -> None:
+        images = X[y == c]
+        cut = np.empty_like(v)
+        for x in images:  # all at once would take longer, and many times the memory
+            M[c] += np.minimum(v, x, out=cut)
+        M[c] /= len(images)
+
+    run_side_by_side(average, range(len(v)))
+    return V, M
 
 
 def margin_weights(

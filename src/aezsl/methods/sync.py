@@ -1,7 +1,6 @@
 """SynC: classifiers of unseen classes synthesised from those of phantom classes."""
 
-from collections.abc import Callable, Mapping
-from functools import cache, partial
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.special import softmax
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.methods.base import LinearZeroShotClassifier
-from aezsl.methods.shared.linalg import row_space_eigh
+from aezsl.methods.seen import SeenData
 
 LOSSES = ("ovo", "cs", "struct")
 
@@ -74,20 +73,22 @@ class SynC(LinearZeroShotClassifier):
         self.loss = loss
         self.max_iter = max_iter
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        A = unit_rows(S)
-        # W depends on neither scale nor phantoms, so that a grid trains it once per (lam, loss).
-        U, l = row_space_eigh(X)
-        unit = float(np.median(pdist(A))) or 1.0
-        return A, unit, cache(partial(seen_classifiers, X @ U, l, y, cdist(A, A) / unit, U))
-
-    def _fit(self, A: Array, unit: float, classifiers: Callable[[float, str, int], Array]) -> None:
+    def _fit(self, seen: SeenData) -> None:
         if not (self.lam > 0 and self.scale > 0):
             raise ValueError(f"lam and scale must be positive, got lam={self.lam}, scale={self.scale}")
         if self.loss not in LOSSES:
             raise ValueError(f"unknown loss {self.loss!r}; expected one of: {', '.join(LOSSES)}")
+        A = unit_rows(seen.S)
+        unit = float(np.median(pdist(A))) or 1.0
+        U, l = seen.spectrum()
+        Z = seen.once("sync", lambda: seen.X @ U)
+
+        def classifiers() -> Array:
+            return seen_classifiers(Z, l, seen.y, cdist(A, A) / unit, U, self.lam, self.loss, self.max_iter)
+
         self.phantoms_, self.unit_ = A, unit
-        self.V_ = pinv(self._weights(A)) @ classifiers(self.lam, self.loss, self.max_iter)
+        # The classifiers of the seen classes depend on neither scale nor phantoms: a grid trains them once.
+        self.V_ = pinv(self._weights(A)) @ seen.once(("sync", self.lam, self.loss, self.max_iter), classifiers)
 
     def _weights(self, A: Array) -> Array:
         """How much each class of A (C, a) is made of each phantom (C, R); rows sum to one."""

@@ -10,7 +10,8 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.data.problem import Problem
-from aezsl.methods.aezsl.aezsl import AEZSL
+from aezsl.methods import LinearClassifier
+from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.eszsl import ESZSL
 
 #: Attributes of the target that are looked at, as in the paper.
@@ -19,8 +20,8 @@ TOP_ATTRIBUTES = 5
 
 def explain_cases(
     problem: Problem,
-    eszsl: ESZSL,
-    aezsl: AEZSL,
+    eszsl: LinearClassifier,
+    aezsl: AEZSLClassifier,
     split: pd.DataFrame,
     images: pd.DataFrame,
     attribute_names: list[str],
@@ -28,10 +29,10 @@ def explain_cases(
     settings: dict[str, Any],
 ) -> dict[str, Any]:
     """The confusions of ESZSL that AEZSL resolves most often, each with pictures, attributes and neighbours."""
-    if problem.y_test is None:
+    if not problem.labelled.any():
         return {"attributes": False, "rescued": 0, "lost": 0, "cases": [], "why": "the test images have no labels"}
     y, S = problem.y_test, problem.S_target
-    base, own = eszsl.decision_function(problem.X_test, S), aezsl.decision_function(problem.X_test, S)
+    base, own = eszsl.scores(problem.X_test), aezsl.scores(problem.X_test)
     before, after = base.argmax(axis=1), own.argmax(axis=1)
     rescued = np.flatnonzero((after == y) & (before != y))
     # an image without a label, -1, is never right
@@ -74,7 +75,13 @@ def _margins(scores: Array, c: int, confused: int) -> Array:
 
 
 def representative_attributes(
-    problem: Problem, eszsl: ESZSL, aezsl: AEZSL, c: int, confused: int, rows: list[int], names: list[str] | None
+    problem: Problem,
+    eszsl: LinearClassifier,
+    aezsl: AEZSLClassifier,
+    c: int,
+    confused: int,
+    rows: list[int],
+    names: list[str] | None,
 ) -> list[dict[str, Any]]:
     """Among the target's largest attributes those larger than the confused class's, as both mappings see them.
 
@@ -89,8 +96,8 @@ def representative_attributes(
     if not len(chosen):
         return []
     mapped = {
-        "eszsl": problem.X_test @ eszsl.W_[:, chosen],
-        "aezsl": problem.X_test @ aezsl.mappings(S, [c])[0][:, chosen],
+        "eszsl": problem.X_test @ cast(ESZSL, eszsl.model).W_[:, chosen],
+        "aezsl": problem.X_test @ aezsl.mappings([c])[0][:, chosen],
     }
     found: list[dict[str, Any]] = [
         {"name": names[a], "value": float(S[c, a]), "confused_value": float(S[confused, a])} for a in chosen
@@ -124,7 +131,11 @@ def seen_cosines(problem: Problem, a: Array) -> Array:
 
 
 def explain_mapping(
-    problem: Problem, eszsl: ESZSL, aezsl: AEZSL, cases: dict[str, Any], settings: dict[str, Any]
+    problem: Problem,
+    eszsl: LinearClassifier,
+    aezsl: AEZSLClassifier,
+    cases: dict[str, Any],
+    settings: dict[str, Any],
 ) -> dict[str, Any]:
     """How far W_c of one class is from what the classes share, and which seen classes pulled it there.
 
@@ -135,11 +146,11 @@ def explain_mapping(
     name = settings["class_name"] or (cases["cases"][0]["class_name"] if cases["cases"] else names[0])
     if name not in names:
         raise ValueError(
-            f"qualitative.class_name is {name!r}, which is no target class; it must be one such as {names[0]!r}"
+            f"qualitative.class_name is {name!r}, which is not a target class; it must be one such as {names[0]!r}"
         )
     c = names.index(name)
     drawn = np.unique(np.append(np.linspace(0, len(S) - 1, min(settings["mappings"], len(S))).astype(int), c))
-    mappings = [np.asarray(W, dtype=np.float32) for W in aezsl.mappings(S, drawn.tolist())]
+    mappings = [np.asarray(W, dtype=np.float32) for W in aezsl.mappings(drawn.tolist())]
     shared = np.mean(mappings, axis=0)
     moved = [float(np.linalg.norm(W - shared) / np.linalg.norm(shared)) for W in mappings]
     cosines = seen_cosines(problem, S[c])
@@ -149,7 +160,7 @@ def explain_mapping(
         "class_name": name,
         "moved": moved[int(np.flatnonzero(drawn == c)[0])],
         "moved_others": dict(zip([names[t] for t in drawn], moved, strict=True)),
-        "classifier_cosine": _cosine(aezsl.classifiers(S)[:, c], eszsl.classifiers(S)[:, c]),
+        "classifier_cosine": _cosine(aezsl.classifiers[:, c], eszsl.classifiers[:, c]),
         "weights": [{"class_name": problem.seen_names[s], "weight": float(cosines[s] ** 2)} for s in strongest],
         "weight_share": float(np.sort(cosines**2)[::-1][: settings["weights"]].sum() / (cosines**2).sum()),
         "n_seen": len(cosines),

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 import aezsl
-from aezsl.methods import METHODS, REFINES
+from aezsl.methods import METHODS
 from aezsl.provenance import git_commit, now, versions
 from aezsl.reporting import tables
 from aezsl.reporting.charts import Line, Mark, line_chart
@@ -93,7 +93,7 @@ def _both_ends(table: Table | None) -> list[dict[str, Any]]:
 def _refinement(results: Results) -> str:
     """All refinement histories of labelled data in one chart."""
     lines = []
-    for name in REFINES:
+    for name in (entry.name for entry in METHODS.values() if entry.pool):
         history = results.table(name, "refinement_history")
         if history is not None and len(history) and history["accuracy"].notna().all() and tables.current(results, name):
             lines.append(Line(name, history["round"].tolist(), (100 * history["accuracy"]).tolist()))

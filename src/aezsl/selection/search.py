@@ -1,5 +1,6 @@
 """Every point of a grid, scored on validation classes, and the one to choose."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -9,10 +10,64 @@ import pandas as pd
 from tqdm import tqdm
 
 from aezsl.arrays import Array, Labels
+from aezsl.data.once import Once
+from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import per_class_accuracy
-from aezsl.methods import ZeroShotClassifier
-from aezsl.methods.shared.linalg import shared_decompositions
-from aezsl.selection.folds import class_split
+from aezsl.methods import ZeroShotClassifier, make_method, method_class
+from aezsl.methods.seen import SeenData
+from aezsl.methods.targets import Targets
+from aezsl.selection.folds import class_folds, class_split
+from aezsl.selection.store import SelectionStore, selection_key
+
+log = logging.getLogger(__name__)
+
+
+def select_parameters(
+    name: str,
+    problem: Problem,
+    init: Mapping[str, Any],
+    grid: Mapping[str, Sequence[Any]],
+    settings: Mapping[str, Any],
+    store: SelectionStore,
+) -> dict[str, Any]:
+    """The parameters to use: ``init``, and the point of the grid that is best on validation classes.
+
+    settings : see ``class_folds``. store : keeps the scores of all points; a former table is taken over where data,
+    settings and code are still the same.
+    """
+    points = grid_points(grid)
+    key = selection_key(problem.fingerprint, name, dict(init), dict(grid), dict(settings))
+    table = store.find(key, len(points))
+    if table is not None:
+        log.info("%s: nothing has changed since parameters were selected; taking them over", name)
+    else:
+        table = _score_points(name, problem, init, grid, settings).assign(key=key)
+        store.save(table)
+    chosen = {**init, **points[int(table["point"].iloc[0])]}
+    log.info("%s: chose %s (validation accuracy %.4f)", name, chosen, table["mean"].iloc[0])
+    return chosen
+
+
+def _score_points(
+    name: str,
+    problem: Problem,
+    init: Mapping[str, Any],
+    grid: Mapping[str, Sequence[Any]],
+    settings: Mapping[str, Any],
+) -> pd.DataFrame:
+    """All points, the one to choose first."""
+    if len(grid_points(grid)) == 1:  # nothing to choose, and the method may be slow to fit
+        return pd.DataFrame({"point": [0], "mean": [float("nan")]})
+    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **settings)
+    seen = problem.X_train, problem.y_train, problem.S_seen
+    table = cross_validate(make_method(name, **init), *seen, folds, grid, problem.shared)
+    table.insert(0, "point", range(len(table)))
+    table = table.sort_values("mean", ascending=False, kind="stable")
+    cautious = {key: sign for key, sign in method_class(name).cautious_by.items() if key in grid}
+    if not cautious:
+        return table
+    n_samples = sum(int(np.isin(problem.y_train, fold).sum()) for fold in folds)
+    return most_cautious_first(table, cautious, n_samples)
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -27,19 +82,23 @@ def cross_validate(
     S: Array,
     folds: Sequence[Labels],
     grid: Mapping[str, Sequence[Any]],
+    shared: Once | None = None,
 ) -> pd.DataFrame:
     """Mean per-class accuracy on the validation classes, for every point of the grid.
 
     One row per point: its parameters, ``score_<fold>`` for every fold, ``mean`` and ``std`` over folds.
+    shared : keeps the folds' decompositions for other methods that are validated on the same folds.
     """
+    shared = Once() if shared is None else shared
     points = grid_points(grid)
     scores = np.empty((len(points), len(folds)))
-    progress = tqdm(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
-    with shared_decompositions(), progress as bar:
+    with tqdm(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False) as bar:
         for f, held_out in enumerate(folds):
             training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
-            for p, model in enumerate(method.fit_path(*training, points)):
-                scores[p, f] = per_class_accuracy(y_val, model.predict(X_val, S_val))
+            seen = SeenData(*training, spectra=shared(("fold", held_out.tobytes()), Once))
+            targets = Targets(S_val, X_val if method.transductive else None, len(points), progress=False)
+            for p, model in enumerate(method.fit_points(seen, points)):
+                scores[p, f] = per_class_accuracy(y_val, model.adapt_to(targets).predict(X_val))
                 bar.update()
     table = _points_table(points)
     for f in range(len(folds)):
@@ -47,8 +106,8 @@ def cross_validate(
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
 
 
-def most_cautious(table: pd.DataFrame, by: Mapping[str, int], n_samples: int) -> pd.DataFrame:
-    """The table with the row to choose first: the most cautious one of those that chance can hardly tell from the best.
+def most_cautious_first(table: pd.DataFrame, by: Mapping[str, int], n_samples: int) -> pd.DataFrame:
+    """The table with the row to choose first: the most cautious of those that chance can hardly tell from the best.
 
     by: whether larger (+1) or smaller (-1) values of a parameter are more cautious, the most important parameter first.
     n_samples: validation samples behind a score; a point within one standard error of the best is as good as the best.

@@ -11,7 +11,6 @@ from aezsl.arrays import Array
 from aezsl.data.normalise import Normaliser
 from aezsl.encoders.images.backbones import Backbone, make_backbone
 from aezsl.encoders.texts.semantics import embed_classes
-from aezsl.methods import ZeroShotClassifier
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
 KEPT_COLUMNS = ("class_name", "role", "text", "wnid")
@@ -19,7 +18,7 @@ KEPT_COLUMNS = ("class_name", "role", "text", "wnid")
 
 @dataclass(frozen=True)
 class Recipe:
-    """The road of the training data, open for new images and new classes."""
+    """Everything needed to embed new images and classes as in training."""
 
     backbone: dict[str, Any]  # name, weights and layer, and the fingerprint of the training features
     features: Normaliser
@@ -49,7 +48,7 @@ class Recipe:
             )
         return backbone
 
-    def targets(self, classes: pd.DataFrame | None = None, attribute_names: Sequence[str] = ()) -> "Targets":
+    def targets(self, classes: pd.DataFrame | None = None, attribute_names: Sequence[str] = ()) -> "NamedClasses":
         """The classes to choose among: those of a table, or else the unseen classes of training.
 
         A table that describes its classes (text, attributes, wnid) may name any; one that does not may name those
@@ -72,7 +71,7 @@ class Recipe:
             raise ValueError(
                 f"classes must be described by {self.class_vectors.shape[1]} numbers, got {vectors.shape[1]}"
             )
-        return Targets(names, self.semantics(vectors.astype(np.float64)))
+        return NamedClasses(names, self.semantics(vectors.astype(np.float64)))
 
     def _aligned(self, classes: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         """The same attributes in the order of training, where both have names."""
@@ -119,30 +118,8 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Targets:
+class NamedClasses:
     """Classes to choose among."""
 
     names: list[str]
     vectors: Array  # (C, a) normalised as in training
-
-
-@dataclass(frozen=True)
-class TrainedModel:
-    """A fitted method with its recipe: all it takes to classify."""
-
-    model: ZeroShotClassifier
-    recipe: Recipe
-
-    def classify(self, features: Array, targets: Targets, top: int = 5) -> pd.DataFrame:
-        """One row per row of features (n, d), as the backbone gave them: the best class and its score, the best few."""
-        rows = self.recipe.features(np.asarray(features, dtype=np.float64))
-        ranking = self.model.rank(rows, targets.vectors, top)
-        names = np.array(targets.names, dtype=object)[ranking.classes]
-        return pd.DataFrame(
-            {
-                "predicted": names[:, 0],
-                "score": ranking.scores[:, 0].astype(np.float64),
-                f"top_{top}": names.tolist(),
-                f"top_{top}_scores": ranking.scores.astype(np.float64).tolist(),
-            }
-        )

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 from aezsl.encoders.images.extraction import read_image
 from aezsl.formats.folder import read_class_table
 from aezsl.serving.model_file import load_trained
-from aezsl.serving.recipe import Targets, TrainedModel
+from aezsl.serving.recipe import NamedClasses
+from aezsl.serving.trained import TOP, TrainedModel
+
+#: Where the trained model lies in the folder that MLflow keeps.
+MODEL_FILE = "model.npz"
 
 #: How a row of the request may show its image.
 COLUMNS = ("features", "image", "path")
@@ -20,7 +24,7 @@ COLUMNS = ("features", "image", "path")
 
 def _load_pyfunc(data_path: str) -> "ServedModel":
     """What MLflow calls to load the model."""
-    return ServedModel(load_trained(Path(data_path)))
+    return ServedModel(load_trained(Path(data_path) / MODEL_FILE))
 
 
 class ServedModel:
@@ -43,7 +47,7 @@ class ServedModel:
 
     def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Names of all rows."""
-        given = {"classes": "", "top": 5, "backbone": "", **(params or {})}
+        given = {"classes": "", "top": TOP, "backbone": "", **(params or {})}
         targets = self._targets(given["classes"].strip())
         top = int(given["top"])
         if top < 1:
@@ -51,7 +55,7 @@ class ServedModel:
         answer = self.trained.classify(self._features(model_input, given["backbone"] or None), targets, top)
         return answer.rename(columns={f"top_{top}": "top", f"top_{top}_scores": "top_scores"})
 
-    def _find_targets(self, text: str) -> Targets:
+    def _find_targets(self, text: str) -> NamedClasses:
         if not text:
             return self.trained.recipe.targets()
         return self.trained.recipe.targets(*read_class_table(Path("the table of classes in the request"), text))
@@ -87,7 +91,7 @@ def make_signature() -> Any:
     ]
     params = [
         ParamSpec("classes", DataType.string, ""),
-        ParamSpec("top", DataType.long, 5),
+        ParamSpec("top", DataType.long, TOP),
         ParamSpec("backbone", DataType.string, ""),
     ]
     return ModelSignature(Schema(inputs), Schema(outputs), ParamSchema(params))

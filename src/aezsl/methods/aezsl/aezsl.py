@@ -1,28 +1,27 @@
 """AEZSL: one visual-semantic mapping per target class."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
-from aezsl.arrays import Array, Labels
-from aezsl.methods.aezsl.kept import Decompositions, Mappings, Solution
+from aezsl.arrays import Array
+from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.aezsl.path_table import PathTable
 from aezsl.methods.aezsl.solver import (
     Lambdas,
-    Seen,
-    Targets,
+    ReducedSeen,
+    TargetSpectra,
     decompose_targets,
     solve_targets,
     spectra_mb,
     squared_cosines,
-    target_mapping,
 )
-from aezsl.methods.aezsl.sweeps import objective_terms, sweep_targets
-from aezsl.methods.base import LinearZeroShotClassifier, check_rows, check_semantics
-from aezsl.methods.shared.linalg import class_sums, row_space_eigh
+from aezsl.methods.aezsl.sweeps import sweep_targets
+from aezsl.methods.base import LinearZeroShotClassifier, Needs
+from aezsl.methods.classifiers import TargetClassifier
+from aezsl.methods.seen import SeenData
+from aezsl.methods.targets import Targets
 
 
 class AEZSL(LinearZeroShotClassifier):
@@ -38,8 +37,8 @@ class AEZSL(LinearZeroShotClassifier):
     The classifier of target c is :math:`W_c a_c`. All targets given together are solved together, so with
     :math:`\lambda_3 > 0` the scores of a class depend on which other classes it is asked with.
 
-    ``fit`` reduces the training data to what does not depend on targets or lambdas. The targets arrive with
-    ``decision_function(X, S_target)``, whose decompositions are kept for the next call with the same targets.
+    ``fit`` reduces the training data to what does not depend on targets or lambdas; ``adapt`` solves for all targets
+    together, and its classifier also has the mappings themselves.
 
     Parameters
     ----------
@@ -54,8 +53,8 @@ class AEZSL(LinearZeroShotClassifier):
     solver : {"direct", "alternating"}
         ``direct`` solves for the sum of all mappings by preconditioned conjugate gradients and needs a handful of
         iterations for every lambda. ``alternating`` is the paper's Algorithm 1, a block sweep over the targets from
-        an ESZSL start; it reaches the same optimum, slowly where lambda3 is large, and leaves its objective
-        in ``objective_trace_``.
+        an ESZSL start; it reaches the same optimum, slowly where lambda3 is large, and its classifier has the
+        objective of every sweep.
     tol : float
         ``direct``: factor by which the error's energy norm falls. ``alternating``: relative fall of the objective
         in a sweep under which it stops.
@@ -77,15 +76,15 @@ class AEZSL(LinearZeroShotClassifier):
         "arXiv preprint, 2017."
     )
 
+    needs: ClassVar[Needs] = "statistics"
+    classifier_class: ClassVar[type[TargetClassifier]] = AEZSLClassifier
+
     U_: Array  # (d, q) eigenvectors of X'X
     l_: Array  # (q,) its eigenvalues
     M_: Array  # (q, Cs) U'X'Y
     S_: Array  # (Cs, a) seen semantics, for the cosines
     Q_: Array  # (a, r) orthonormal basis of the rows of S
     counts_: Array  # (Cs,) samples per seen class
-    objective_trace_: Array
-    _decompositions: Decompositions
-    _solution: Solution | None
 
     def __init__(
         self,
@@ -105,52 +104,16 @@ class AEZSL(LinearZeroShotClassifier):
         self.max_iter = max_iter
         self.memory_mb = memory_mb
 
-    def mappings(self, S_target: ArrayLike, classes: Sequence[int] | None = None) -> Mappings:
-        """The mappings W_c (d, a) of all targets, or of those chosen, each built when it is asked for.
-
-        All rows of ``S_target`` take part in the solution; ``classes`` only says which mappings are wanted.
-        """
-        S_target = self._check_targets(S_target)
-        chosen = range(len(S_target)) if classes is None else [range(len(S_target))[c] for c in classes]
-        reduced = self._reduced_mapping(S_target)
-        return Mappings(lambda c: self.U_ @ reduced(c) @ self.Q_.T, chosen)
-
-    def mapped_attributes(self, X: ArrayLike, S_target: ArrayLike, c: int) -> Array:
-        """``X W_c`` (m, a): what target c's own mapping makes of the samples, attribute by attribute."""
-        S_target = self._check_targets(S_target)
-        X = check_rows("X", X, self.n_features_in_, "features")
-        W: Array = self.mappings(S_target, [c])[0]
-        return X @ W
-
-    def objective(self, S_target: ArrayLike) -> dict[str, float]:
-        """The objective at this model's mappings: its four terms and their total."""
-        S_target = self._check_targets(S_target)
-        reduced = Mappings(self._reduced_mapping(S_target), range(len(S_target)))
-        return objective_terms(self._seen, squared_cosines(S_target, self.S_), reduced, self._lambdas)
-
-    def fit_path(self, X: ArrayLike, y: ArrayLike, S: ArrayLike, points: Iterable[Mapping[str, Any]]) -> Iterator[Self]:
-        """As the base class; where there are enough points, they share a table of solutions (``_aezsl_path``)."""
-        points = list(points)
-        for model in super().fit_path(X, y, S, points):
-            model._decompositions.n_points = len(points)
-            yield model
-
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        U, l = row_space_eigh(X)
-        Q, _ = row_space_eigh(S)
-        M = (class_sums(X, y, len(S)) @ U).T
-        return U, l, M, np.asarray(S, dtype=np.float64), Q, np.bincount(y).astype(np.float64), Decompositions()
-
-    def _fit(
-        self, U: Array, l: Array, M: Array, S: Array, Q: Array, counts: Array, decompositions: Decompositions
-    ) -> None:
+    def _fit(self, seen: SeenData) -> None:
         self._check_parameters()
-        self.U_, self.l_, self.M_, self.S_, self.Q_, self.counts_ = U, l, M, S, Q, counts
-        self._decompositions = decompositions
-        self._solution = None
+        self.U_, self.l_ = seen.spectrum()
+        self.Q_, _ = seen.semantic_spectrum()
+        self.M_ = seen.once("aezsl", lambda: (seen.statistics.sums @ self.U_).T)
+        self.S_ = np.asarray(seen.S, dtype=np.float64)
+        self.counts_ = seen.statistics.counts.astype(np.float64)
 
     def _check_parameters(self) -> None:
-        self._lambdas.check()
+        self.lambdas.check()
         if self.solver not in ("direct", "alternating"):
             raise ValueError(f"unknown solver {self.solver!r}; expected 'direct' or 'alternating'")
         if not (self.tol > 0 and self.max_iter >= 1 and self.memory_mb > 0):
@@ -159,103 +122,65 @@ class AEZSL(LinearZeroShotClassifier):
                 f"got tol={self.tol}, memory_mb={self.memory_mb}, max_iter={self.max_iter}"
             )
 
-    def get_state(self) -> dict[str, Any]:
-        """All fitted values, and the solution for the targets last asked about: they need not be solved again."""
-        state = super().get_state()
-        if self._solution is not None:
-            state |= {"targets_": self._solution.S_target, "Z_": self._solution.shared, "P_": self._solution.P}
-        return state
-
-    def set_state(self, state: Mapping[str, Any]) -> Self:
-        """Become fitted with the values ``get_state`` gave."""
-        kept = {name: value for name, value in state.items() if name not in ("targets_", "Z_", "P_")}
-        self._decompositions, self._solution = Decompositions(), None
-        if "targets_" in state:
-            self._solution = Solution(state["targets_"], self._solution_key, state["Z_"], state["P_"])
-        return super().set_state(kept)
-
-    def _classifiers(self, S_target: Array) -> Array:
-        if self.solver == "direct" and self._table_pays(len(S_target)):
-            targets = self._targets(S_target)
-            kept = self._decompositions
-            if kept.table is None:
-                kept.table = PathTable(self._seen, targets)
-            return self.U_ @ kept.table.classifiers(self._lambdas)
-        return self.U_ @ self._solve(S_target).P
-
-    def _table_pays(self, n_targets: int) -> bool:
-        """Whether a path has so many points that a table is cheaper than solving for each, and fits the budget."""
-        need = PathTable.expected_mb(len(self.l_), len(self.S_), n_targets, self.Q_.shape[1])
-        cheaper = PathTable.pays(self._decompositions.n_points, len(self.l_), self.Q_.shape[1])
-        return cheaper and need + spectra_mb(n_targets, self.Q_.shape[1]) <= self.memory_mb
-
-    def _solve(self, S_target: Array) -> Solution:
-        """The solution for these targets, kept until other targets or parameters come."""
-        key = self._solution_key
-        if self._solution is None or not self._solution.answers(S_target, key):
-            self._solution = Solution(S_target.copy(), key, *self._solve_anew(S_target))
-        return self._solution
-
-    def _solve_anew(self, S_target: Array) -> tuple[Array, Array]:
-        """What determines the mappings (their sum Z, or all of them where swept), and the classifiers (q, C)."""
-        seen, limits = self._seen, (self.tol, self.max_iter, self.memory_mb)
+    def _adapt(self, targets: Targets) -> AEZSLClassifier:
+        S_target = targets.S
+        if self.solver == "direct" and self._table_pays(targets):
+            # Many points of a grid for the same targets: a table of solutions serves all of them.
+            table = targets.once(self.M_, "aezsl table", lambda: PathTable(self.reduced, self._spectra(targets)))
+            return AEZSLClassifier(self, S_target, self.U_ @ table.classifiers(self.lambdas))
         if self.solver == "alternating":
-            W, self.objective_trace_ = sweep_targets(seen, self._targets(S_target), self._lambdas, *limits)
-            return W, np.einsum("cqr,cr->qc", W, S_target @ self.Q_)
-        excess = spectra_mb(len(S_target), self.Q_.shape[1]) / self.memory_mb
+            W, trace = sweep_targets(self.reduced, self._spectra(targets), self.lambdas, *self._limits)
+            P = np.einsum("cqr,cr->qc", W, S_target @ self.Q_)
+            return AEZSLClassifier(self, S_target, self.U_ @ P, W, trace)
+        Z, P = self._solve(targets)
+        return AEZSLClassifier(self, S_target, self.U_ @ P, Z)
+
+    def _solve(self, targets: Targets) -> tuple[Array | None, Array]:
+        """The sum Z (q, r) of all mappings, where targets know of each other, and the classifiers (q, C)."""
+        excess = spectra_mb(len(targets.S), self.Q_.shape[1]) / self.memory_mb
         if self.lambda3 > 0 or excess <= 1:
-            return solve_targets(seen, self._targets(S_target), self._lambdas, *limits)
+            spectra = self._spectra(targets)
+            Z, P = solve_targets(self.reduced, spectra, self.lambdas, *self._limits)
+            return (Z @ spectra.basis.T if self.lambda3 > 0 else None), P
         # Independent targets: as many at a time as the budget allows, none kept.
-        parts = np.array_split(S_target, min(int(np.ceil(excess)), len(S_target)))
-        return np.zeros(0), np.hstack(
-            [solve_targets(seen, self._decompose(part), self._lambdas, *limits)[1] for part in parts]
-        )
+        parts = np.array_split(targets.S, min(int(np.ceil(excess)), len(targets.S)))
+        solved = (solve_targets(self.reduced, self._decompose(part), self.lambdas, *self._limits) for part in parts)
+        return None, np.hstack([P for _, P in solved])
 
-    def _reduced_mapping(self, S_target: Array) -> Callable[[int], Array]:
-        """Builds W_c (q, r) on the bases U and Q."""
-        seen, lambdas = self._seen, self._lambdas
-        if self.solver == "direct" and self.lambda3 == 0:  # independent targets: decompose only the one asked for
-            none = np.zeros((1, self.Q_.shape[1]))
-            return lambda c: target_mapping(seen, self._decompose(S_target[c : c + 1]), lambdas, none, 0)
-        shared = self._solve(S_target).shared
-        if self.solver == "alternating":
-            return lambda c: shared[c]
-        targets = self._targets(S_target)
-        return lambda c: target_mapping(seen, targets, lambdas, shared, c)
+    def _table_pays(self, targets: Targets) -> bool:
+        """Whether so many models share the targets that a table is cheaper than solving for each, and fits memory."""
+        n_targets, rank = len(targets.S), self.Q_.shape[1]
+        need = PathTable.expected_mb(len(self.l_), len(self.S_), n_targets, rank) + spectra_mb(n_targets, rank)
+        return PathTable.pays(targets.n_models, len(self.l_), rank) and need <= self.memory_mb
 
-    def _targets(self, S_target: Array) -> Targets:
-        """The targets' decompositions, kept until other targets come."""
-        kept = self._decompositions
-        if kept.targets is None or kept.S_target is None or not np.array_equal(kept.S_target, S_target):
-            need = spectra_mb(len(S_target), self.Q_.shape[1])
-            if need > self.memory_mb:
-                raise ValueError(
-                    f"{len(S_target)} coupled targets of rank {self.Q_.shape[1]} need {need:.0f} MB for their "
-                    f"eigenvectors, and memory_mb={self.memory_mb} allows less; raise memory_mb, or take lambda3 = 0, "
-                    "which solves them a few at a time"
-                )
-            kept.targets = kept.table = None  # the old ones go before the new ones come
-            kept.S_target = S_target.copy()
-            kept.targets = self._decompose(S_target)
-        return kept.targets
+    def _spectra(self, targets: Targets) -> TargetSpectra:
+        """The targets' decompositions, which depend on no lambda and are shared along a grid."""
+        need = spectra_mb(len(targets.S), self.Q_.shape[1])
+        if need > self.memory_mb:
+            raise ValueError(
+                f"{len(targets.S)} coupled targets of rank {self.Q_.shape[1]} need {need:.0f} MB for their "
+                f"eigenvectors, and memory_mb={self.memory_mb} allows less; raise memory_mb, or take lambda3 = 0, "
+                "which solves them a few at a time"
+            )
+        # Where there is a table, it takes the place of the right sides.
+        keep_mb = 0.0 if self._table_pays(targets) else self.memory_mb
+        return targets.once(self.M_, ("aezsl spectra", keep_mb), lambda: self._decompose(targets.S, keep_mb))
 
-    def _decompose(self, S_target: Array) -> Targets:
+    def _decompose(self, S_target: Array, keep_mb: float | None = None) -> TargetSpectra:
         weights = squared_cosines(S_target, self.S_)
-        keep_mb = 0.0 if self._table_pays(len(S_target)) else self.memory_mb  # the table takes the right sides' place
-        return decompose_targets(self._seen, weights, S_target @ self.Q_, keep_mb)
+        budget = self.memory_mb if keep_mb is None else keep_mb
+        return decompose_targets(self.reduced, weights, S_target @ self.Q_, budget)
 
     @property
-    def _solution_key(self) -> tuple[Any, ...]:
-        return (*self._lambdas, self.solver, self.tol, self.max_iter)
+    def _limits(self) -> tuple[float, int, float]:
+        return self.tol, self.max_iter, self.memory_mb
 
     @property
-    def _lambdas(self) -> Lambdas:
+    def lambdas(self) -> Lambdas:
+        """The three weights."""
         return Lambdas(float(self.lambda1), float(self.lambda2), float(self.lambda3))
 
     @property
-    def _seen(self) -> Seen:
-        return Seen(self.l_, self.M_, self.S_ @ self.Q_, self.counts_)
-
-    def _check_targets(self, S_target: ArrayLike) -> Array:
-        check_is_fitted(self, "n_features_in_")
-        return check_semantics("S_target", S_target, self.n_semantics_in_)
+    def reduced(self) -> ReducedSeen:
+        """The training data on the bases U and Q."""
+        return ReducedSeen(self.l_, self.M_, self.S_ @ self.Q_, self.counts_)

@@ -30,11 +30,14 @@ and a grid of hundreds of points pays for some fifty nodes once. Single precisio
 small differences matter, is computed in double precision.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from aezsl.arrays import Array
-from aezsl.methods.aezsl.solver import MB, Lambdas, Seen, Targets
+from aezsl.data.once import Once
+from aezsl.methods.aezsl.solver import MB, Lambdas, ReducedSeen, TargetSpectra
 from aezsl.methods.shared.threads import n_threads, run_side_by_side
 
 #: Decades of shifts in one interval, and its Chebyshev nodes: the nearest singularity in the logarithm of the shift is
@@ -50,7 +53,7 @@ class _Interval:
     Without ``coupled`` only what targets need that do not know of each other (lambda3 = 0).
     """
 
-    def __init__(self, b: Array, e: Array, N: Array, targets: Targets, sigmas: Array, coupled: bool) -> None:
+    def __init__(self, b: Array, e: Array, N: Array, targets: TargetSpectra, sigmas: Array, coupled: bool) -> None:
         C, r = targets.shape
         p, n_left, single = len(sigmas), N.shape[1], np.float32
         K, KT = np.empty((p, r, C)), np.empty((p, r, C))  # (T_c + sigma)^-1 a_c, and T_c times it
@@ -110,7 +113,7 @@ class _Interval:
 class PathTable:
     """Classifiers of fixed targets as a function of the lambdas."""
 
-    def __init__(self, seen: Seen, targets: Targets) -> None:
+    def __init__(self, seen: ReducedSeen, targets: TargetSpectra) -> None:
         self.l, self.targets = seen.l, targets
         r = targets.shape[1]
         left, R = np.linalg.qr(targets.S, mode="complete")
@@ -119,7 +122,7 @@ class PathTable:
         self.e: Array = seen.M @ self.N
         #: Beyond this shift the solution is smooth in 1 / sigma down to zero, and one interval holds it all.
         self.far = 3 * float(targets.t.max()) or 1.0
-        self.intervals: dict[tuple[int | None, bool], _Interval] = {}
+        self.intervals = Once()
 
     @staticmethod
     def expected_mb(n_rows: int, n_seen: int, n_targets: int, rank: int) -> float:
@@ -149,13 +152,14 @@ class PathTable:
             name = None if sigma[start] > self.far else int(names[start])
             x = self._position(name, sigma[rows])
             key = (name, lambda3 > 0)
-            if key not in self.intervals:
-                self.intervals[key] = _Interval(self.b, self.e, self.N, self.targets, self._nodes(name), lambda3 > 0)
-            interval = self.intervals[key]
+            interval = self.intervals(key, partial(self._interval, *key))
             # What is smooth, at infinity too, is sigma times the classifiers.
             weights = _interpolation_weights(x) * interval.sigma / sigma[rows, None]
             P[rows] = interval.classifiers(rows, weights, l[rows], tau[rows], lambda3) / l[rows, None]
         return P
+
+    def _interval(self, name: int | None, coupled: bool) -> _Interval:
+        return _Interval(self.b, self.e, self.N, self.targets, self._nodes(name), coupled)
 
     def _position(self, name: int | None, sigma: Array) -> Array:
         """Where shifts lie in their interval, in [-1, 1]."""

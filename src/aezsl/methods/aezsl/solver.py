@@ -62,7 +62,7 @@ class Lambdas(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReducedSeen:
     """All that the objective sees of the training data, on the eigenvectors U of X'X and a basis Q of S's rows."""
 
     l: Array  # (q,) eigenvalues of X'X
@@ -72,11 +72,11 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Targets:
+class TargetSpectra:
     """The targets' weights and decompositions, in the semantic basis that makes the mean of all T_c diagonal."""
 
     weights: Array  # (C, Cs) squared cosines
-    basis: Array  # (r, r) from the basis of Seen to this one
+    basis: Array  # (r, r) from the basis of ReducedSeen to this one
     S: Array  # (Cs, r) seen semantics
     A: Array  # (C, r) target semantics
     V: Array  # (r, C r) eigenvectors of all T_c side by side
@@ -101,7 +101,7 @@ def spectra_mb(n_targets: int, rank: int) -> float:
     return 8 * n_targets * rank * (rank + 16 * BLOCK_ARRAYS) / MB
 
 
-def decompose_targets(seen: Seen, weights: Array, A: Array, memory_mb: float) -> Targets:
+def decompose_targets(seen: ReducedSeen, weights: Array, A: Array, memory_mb: float) -> TargetSpectra:
     """One eigen-decomposition per target; weights (C, Cs) squared cosines, A (C, r) target semantics."""
     C, r = A.shape
     t_mean, basis = eigh((seen.S.T * weights.mean(axis=0)) @ seen.S)
@@ -114,15 +114,15 @@ def decompose_targets(seen: Seen, weights: Array, A: Array, memory_mb: float) ->
     run_side_by_side(decompose, range(C))
     # A Gram matrix has no negative eigenvalue; rounding does.
     t, t_mean = t.clip(min=0).reshape(C * r), t_mean.clip(min=0)
-    targets = Targets(weights, basis, S, A, V.reshape(r, C * r), t, t_mean, None)
+    targets = TargetSpectra(weights, basis, S, A, V.reshape(r, C * r), t, t_mean, None)
     room = memory_mb - spectra_mb(C, r) - 8 * BLOCK_ARRAYS * ROWS * n_threads() * C * r / MB
     if 8 * len(seen.l) * C * r / MB > room:
         return targets
     NV = _rotated_rhs(seen, targets, slice(None))
-    return Targets(weights, basis, S, A, targets.V, t, t_mean, NV)
+    return TargetSpectra(weights, basis, S, A, targets.V, t, t_mean, NV)
 
 
-def _rotated_rhs(seen: Seen, targets: Targets, rows: slice) -> Array:
+def _rotated_rhs(seen: ReducedSeen, targets: TargetSpectra, rows: slice) -> Array:
     """The rows of all N_c V_c side by side, (rows, C r)."""
     if targets.NV is not None:
         return targets.NV[rows]
@@ -135,7 +135,7 @@ def _rotated_rhs(seen: Seen, targets: Targets, rows: slice) -> Array:
     return NV
 
 
-def _blocks(seen: Seen, targets: Targets, memory_mb: float) -> Iterator[slice]:
+def _blocks(seen: ReducedSeen, targets: TargetSpectra, memory_mb: float) -> Iterator[slice]:
     """Blocks of rows whose work arrays, on all threads, fit into what the eigenvectors leave of the budget."""
     C, r = targets.shape
     kept = 8 * C * r * (r + (0 if targets.NV is None else len(seen.l))) / MB
@@ -145,7 +145,7 @@ def _blocks(seen: Seen, targets: Targets, memory_mb: float) -> Iterator[slice]:
 
 
 def solve_targets(
-    seen: Seen, targets: Targets, lambdas: Lambdas, tol: float, max_iter: int, memory_mb: float
+    seen: ReducedSeen, targets: TargetSpectra, lambdas: Lambdas, tol: float, max_iter: int, memory_mb: float
 ) -> tuple[Array, Array]:
     """The sum Z (q, r) of all mappings and the classifiers W_c a_c (q, C), without building any W_c."""
     lambda1, lambda2, lambda3 = lambdas
@@ -220,12 +220,14 @@ def _conjugate_gradients(
     return Z, int((energy > goal).sum())
 
 
-def target_mapping(seen: Seen, targets: Targets, lambdas: Lambdas, Z: Array, c: int) -> Array:
-    """The mapping W_c (q, r) of one target, in the bases of ``seen``, from the sum Z of all."""
-    C, r = targets.shape
-    block = slice(c * r, (c + 1) * r)
-    V = targets.V[:, block]
-    N = (seen.M * targets.weights[c]) @ targets.S
-    D = 1 / (np.multiply.outer(seen.l, targets.t[block] + lambdas.lambda1) + lambdas.lambda2 + C * lambdas.lambda3)
-    W: Array = ((N + lambdas.lambda3 * Z) @ V * D) @ (V.T @ targets.basis.T)
+def target_mapping(seen: ReducedSeen, weights: Array, lambdas: Lambdas, Z: Array, n_targets: int) -> Array:
+    """The mapping W_c (q, r) of the target with these weights (Cs,), from the sum Z (q, r) of all n_targets mappings.
+
+    One decomposition, in the bases of ``seen``.
+    """
+    t, V = eigh((seen.S.T * weights) @ seen.S)
+    N = (seen.M * weights) @ seen.S
+    k = lambdas.lambda2 + n_targets * lambdas.lambda3
+    D = 1 / (np.multiply.outer(seen.l, t.clip(min=0) + lambdas.lambda1) + k)
+    W: Array = ((N + lambdas.lambda3 * Z) @ V * D) @ V.T
     return W

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array
-from aezsl.methods.aezsl.solver import MB, Lambdas, Seen, Targets
+from aezsl.methods.aezsl.solver import MB, Lambdas, ReducedSeen, TargetSpectra
 
 
 def objective_terms(
-    seen: Seen, weights: Array, mappings: Sequence[Array] | Array, lambdas: Lambdas
+    seen: ReducedSeen, weights: Array, mappings: Sequence[Array] | Array, lambdas: Lambdas
 ) -> dict[str, float]:
     """The four terms of the objective, and their total, at mappings W_c (q, r) in the bases of ``seen``.
 
@@ -39,7 +39,7 @@ def objective_terms(
 
 
 def sweep_targets(
-    seen: Seen, targets: Targets, lambdas: Lambdas, tol: float, max_iter: int, memory_mb: float
+    seen: ReducedSeen, targets: TargetSpectra, lambdas: Lambdas, tol: float, max_iter: int, memory_mb: float
 ) -> tuple[Array, Array]:
     """Update W_1 .. W_C in turn, the others fixed, until a sweep lowers the objective by less than ``tol`` of it.
 
@@ -54,7 +54,7 @@ def sweep_targets(
             "raise memory_mb, or use solver='direct', which needs none of them"
         )
     mu = lambda2 + (C - 1) * lambda3
-    in_basis = Seen(seen.l, seen.M, targets.S, seen.counts)
+    in_basis = ReducedSeen(seen.l, seen.M, targets.S, seen.counts)
     W = np.repeat(_eszsl_start(in_basis, lambdas)[None], C, axis=0)
     Z = W.sum(axis=0)
     trace = [objective_terms(in_basis, targets.weights, W, lambdas)["total"]]
@@ -78,7 +78,7 @@ def sweep_targets(
     return np.matmul(W, targets.basis.T), np.array(trace)
 
 
-def _eszsl_start(seen: Seen, lambdas: Lambdas) -> Array:
+def _eszsl_start(seen: ReducedSeen, lambdas: Lambdas) -> Array:
     """ESZSL with the regularisers it shares with AEZSL: lam = lambda1 and gamma * lam = lambda2.
 
     The paper does not say which parameters its start uses. Where one of the two is zero, one takes its place.

@@ -12,9 +12,11 @@ from scipy.special import expit
 
 from aezsl.arrays import Array, Labels
 from aezsl.evaluation.metrics import per_class_accuracy
-from aezsl.methods.base import LinearZeroShotClassifier, check_labels, check_semantics
+from aezsl.methods.base import LinearZeroShotClassifier, Needs
+from aezsl.methods.checks import check_labels, check_semantics
 from aezsl.methods.daezsl.inputs import BLOCK, Inputs, StoredFeatures
 from aezsl.methods.eszsl import ESZSL
+from aezsl.methods.seen import SeenData
 
 if TYPE_CHECKING:
     import torch
@@ -79,6 +81,7 @@ class DAEZSL(LinearZeroShotClassifier):
 
     """
 
+    needs: ClassVar[Needs] = "epochs"
     grid: ClassVar[Mapping[str, list[Any]]] = {}
     citation: ClassVar[str] = (
         "L. Niu, J. Cai, A. Veeraraghavan, L. Zhang. Zero-shot learning via category-specific visual-semantic mapping "
@@ -118,7 +121,7 @@ class DAEZSL(LinearZeroShotClassifier):
         self.device = device
 
     def fit_resumable(self, X: ArrayLike, y: ArrayLike, S: ArrayLike, checkpoint: "Checkpoint") -> Self:
-        """As ``fit``, keeping every epoch in ``checkpoint`` and going on from what it holds."""
+        """As ``fit``, keeping every epoch in ``checkpoint`` and resuming from what it holds."""
         self._checkpoint: Checkpoint | None = checkpoint
         try:
             return self.fit(X, y, S)
@@ -142,15 +145,15 @@ class DAEZSL(LinearZeroShotClassifier):
         finally:
             del self._checkpoint
 
-    def history(self) -> pd.DataFrame:
+    def training_history(self) -> pd.DataFrame:
         """One row per epoch: mean loss of the final training, accuracy on the classes left out in the search."""
         longest = max(len(self.history_loss_), len(self.history_accuracy_) - 1)
         columns = {"loss": self.history_loss_, "validation_accuracy": self.history_accuracy_[1:]}
         padded = {name: np.pad(v, (0, longest - len(v)), constant_values=np.nan) for name, v in columns.items()}
         return pd.DataFrame({"epoch": np.arange(1, longest + 1), **padded})
 
-    def _fit(self, X: Array, y: Labels, S: Array) -> None:
-        self._fit_inputs(StoredFeatures(X), y, S)
+    def _fit(self, seen: SeenData) -> None:
+        self._fit_inputs(StoredFeatures(seen.X), seen.y, seen.S)
 
     def _fit_inputs(self, inputs: Inputs, y: Labels, S: Array) -> "torch.nn.Module | None":
         self._validate(len(S))

@@ -1,12 +1,9 @@
 """AEZSL_LR: AEZSL followed by progressive label refinement."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
-from aezsl.methods.refinement.refined import RefinedClassifier
+from aezsl.methods.refinement.refined import RefinedMethod
 
 
-class AEZSLLR(RefinedClassifier):
+class AEZSLLR(RefinedMethod):
     r"""AEZSL, then progressive label refinement of what it says about the pool.
 
     .. math::
@@ -20,12 +17,3 @@ class AEZSLLR(RefinedClassifier):
     """
 
     base = "aezsl"
-    defaults: ClassVar[Mapping[str, Any]] = {"n_components": 256, "gamma1": 3.0}
-    # How freely P moves (n_components) against how dearly a label is kept (gamma1) decides nearly everything; zero
-    # switches gamma2 and gamma3 off, and gamma1 = 30 leaves hardly any label otherwise than it was.
-    grid: ClassVar[Mapping[str, list[Any]]] = {
-        "n_components": [256, 512],
-        "gamma1": [1.0, 3.0, 30.0],
-        "gamma2": [0.0, 0.1],
-        "gamma3": [0.0, 1.0],
-    }

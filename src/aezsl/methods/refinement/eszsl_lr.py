@@ -1,18 +1,16 @@
 """ESZSL followed by progressive label refinement."""
 
-from aezsl.methods.refinement.aezsl_lr import AEZSLLR
+from aezsl.methods.refinement.refined import RefinedMethod
 
 
-class ESZSLLR(AEZSLLR):
+class ESZSLLR(RefinedMethod):
     r"""ESZSL, then progressive label refinement: the paper's second half on its baseline.
 
-    .. math::
-        \min_P \tfrac12 \|X_l P - Y_l\|_F^2 + \tfrac{\gamma_1}2 \|X_u P - Y_u\|_{2,1}
-        - \gamma_2 \mathrm{tr}(Y_u \hat S P' X_u') + \tfrac{\gamma_3}2 \mathrm{tr}(P' X_u' H_u X_u P)
-        + \tfrac\nu2 \|P\|_F^2
+    .. math:: p_c = W a_c, \qquad W = (X'X + \gamma I)^{-1} X'Y S (S'S + \lambda I)^{-1}
 
-    in every round, from the classifiers :math:`p_c = W a_c` of ESZSL. ``gamma`` and ``lam`` act as in ``ESZSL``, the
-    rest as in ``LabelRefinement``. Any linear method is refined this way: a class like this one, with its name as
+    are the classifiers that the rounds of ``LabelRefinement`` start from, whose objective stands there. ``gamma`` and
+    ``lam`` act as in ``ESZSL``, the rest as in ``LabelRefinement``. Any linear method is refined this way: a class like
+    this one, with its name as
     ``base``.
     """
 

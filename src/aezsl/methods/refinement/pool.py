@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from aezsl.arrays import Array
+from aezsl.data.once import Once
 from aezsl.methods.shared.graph import heat_kernel_graph
 from aezsl.methods.shared.linalg import row_space_eigh
 
@@ -22,7 +23,7 @@ class Pool:
     mean: Array = field(init=False)
     V: Array = field(init=False)
     Z: Array = field(init=False)
-    _graphs: dict[int, csr_array] = field(init=False, default_factory=dict)
+    _graphs: Once = field(init=False, default_factory=Once)
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X, dtype=np.float64)
@@ -34,6 +35,4 @@ class Pool:
 
     def graph(self, n_neighbors: int) -> csr_array:
         """Neighbourhood weights (n, n), built once per number of neighbours."""
-        if n_neighbors not in self._graphs:
-            self._graphs[n_neighbors] = heat_kernel_graph(self.X, n_neighbors)
-        return self._graphs[n_neighbors]
+        return self._graphs(n_neighbors, lambda: heat_kernel_graph(self.X, n_neighbors))

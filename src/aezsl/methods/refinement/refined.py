@@ -6,11 +6,13 @@ from typing import Any, ClassVar, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from aezsl.arrays import Array, Labels, digest
-from aezsl.evaluation.ranking import Ranking
-from aezsl.methods.base import LinearZeroShotClassifier, ZeroShotClassifier
+from aezsl.methods.base import LinearZeroShotClassifier, Needs, ZeroShotClassifier
+from aezsl.methods.checks import check_rows
+from aezsl.methods.classifiers import LinearClassifier, PoolClassifier, TargetClassifier
+from aezsl.methods.refinement.label_refinement import LabelRefinement
 from aezsl.methods.refinement.pool import Pool
-from aezsl.methods.refinement.rounds import LabelRefinement, Refinement
+from aezsl.methods.seen import SeenData
+from aezsl.methods.targets import Targets
 
 REFINEMENT_CITATION = (
     "L. Niu, J. Cai, and A. Veeraraghavan. Zero-shot learning via category-specific visual-semantic mapping. "
@@ -18,13 +20,14 @@ REFINEMENT_CITATION = (
 )
 
 
-class RefinedClassifier(ZeroShotClassifier):
-    """A linear method whose labels are refined on the samples asked about, which are one unlabelled pool.
+class RefinedMethod(ZeroShotClassifier):
+    """A linear method whose labels are refined on the pool that ``adapt`` is given.
 
     Its parameters are those of the base method and those of ``LabelRefinement``, side by side. Fitting fits the
     base and nothing else, and the base's arrays are its whole state. Scores are those of the refined classifiers;
-    labels are the refinement's final ones, which the last classifiers need not repeat, so ``predict`` and ``rank``
-    put them first.
+    the pool's labels are the refinement's final ones, which the last classifiers need not repeat. Behind them come
+    the classes as the base ranks them: the refined classifiers are fitted to one label per sample and know little of
+    the others (on emoji the true class was among their five best for 43% of the samples, among the base's for 60%).
 
     A subclass names its ``base`` and, in ``defaults``, where it departs from the defaults of the two.
     ``grid`` holds the refinement's parameters only: the base's own grid is searched before, with the base alone.
@@ -33,16 +36,24 @@ class RefinedClassifier(ZeroShotClassifier):
     #: The registered linear method that is refined.
     base: ClassVar[str]
     #: Parameters whose default is not the one of the base method or of ``LabelRefinement``.
-    defaults: ClassVar[Mapping[str, Any]] = {}
+    defaults: ClassVar[Mapping[str, Any]] = {"n_components": 256, "gamma1": 3.0}
+    # How freely P moves (n_components) against how dearly a label is kept (gamma1) decides nearly everything; zero
+    # switches gamma2 and gamma3 off, and gamma1 = 30 leaves hardly any label otherwise than it was.
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "n_components": [256, 512],
+        "gamma1": [1.0, 3.0, 30.0],
+        "gamma2": [0.0, 0.1],
+        "gamma3": [0.0, 1.0],
+    }
     #: Labels stay as the base gave them towards large gamma1 and many components, and other terms pull at them less
     #: the smaller they are: a gain on the validation pool that chance explains must not cost accuracy on another one.
     cautious_by: ClassVar[Mapping[str, int]] = {"gamma1": 1, "n_components": 1, "gamma2": -1, "gamma3": -1}
     citation = REFINEMENT_CITATION
+    needs: ClassVar[Needs] = "statistics"
     transductive = True
+    classifier_class: ClassVar[type[TargetClassifier]] = PoolClassifier
 
     _base: LinearZeroShotClassifier
-    _pools: "_Pools"
-    _last: tuple[tuple[Any, ...], Refinement] | None
 
     def __init__(self, **params: Any) -> None:
         known = self._default_params()
@@ -64,11 +75,11 @@ class RefinedClassifier(ZeroShotClassifier):
 
     @classmethod
     def _base_class(cls) -> type[LinearZeroShotClassifier]:
-        from aezsl.methods import method_class
+        from aezsl.methods.registry import method_class
 
         base = method_class(cls.base)
         if not issubclass(base, LinearZeroShotClassifier):
-            raise TypeError(f"only a linear method can be refined, {cls.base} is none")
+            raise TypeError(f"only a linear method can be refined, and {cls.base} is not linear")
         return base
 
     def base_params(self) -> dict[str, Any]:
@@ -79,81 +90,51 @@ class RefinedClassifier(ZeroShotClassifier):
         """The parameters of the refinement."""
         return {name: getattr(self, name) for name in LabelRefinement().get_params()}
 
-    def classifiers(self, S_target: ArrayLike) -> Array:
-        """The base's classifiers P (d, C), which refinement starts from."""
+    def with_base(self, base: ZeroShotClassifier) -> Self:
+        """Become fitted around a base that is fitted already."""
+        if not isinstance(base, self._base_class()):
+            raise ValueError(f"{type(self).__name__} refines {self.base}, not {type(base).__name__}")
+        LabelRefinement(**self.refinement_params()).check_parameters()
+        self._base = base
+        self.n_features_in_, self.n_semantics_in_ = base.n_features_in_, base.n_semantics_in_
+        return self
+
+    def refine(self, start: TargetClassifier, X_pool: ArrayLike) -> PoolClassifier:
+        """Refine the labels that the adapted base, ``start``, gives to the pool."""
         check_is_fitted(self, "n_features_in_")
-        return self._base.classifiers(S_target)
-
-    def refine(
-        self, X: ArrayLike, S_target: ArrayLike, y: ArrayLike | None = None, progress: bool = True
-    ) -> Refinement:
-        """Refine on the pool X; y, the true labels, only ever enters the history."""
-        X, S_target = self._check_query(X, S_target)
-        pool = self._pools.get(X, self.centre)
-        refinement = LabelRefinement(**self.refinement_params()).refine(
-            X, self._base.classifiers(S_target), S_target, y, pool, progress
-        )
-        self._last = (self._key(X, S_target), refinement)
-        return refinement
-
-    def rank(self, X: ArrayLike, S_target: ArrayLike, k: int) -> Ranking:
-        """The final label first, then the classes as the base ranks them.
-
-        The refined classifiers are fitted to one label per sample and know little of the others: on emoji the true
-        class was among their five best for 43% of the samples, among the base's for 60%.
-        """
-        X, S_target = self._check_query(X, S_target)
-        return self._base.rank(X, S_target, k).with_first(self._refined(X, S_target).labels)
+        pool = check_rows("X_pool", X_pool, self.n_features_in_, "features")
+        return self._refine(start, Targets(start.S_target, pool))
 
     def get_state(self) -> dict[str, Any]:
         """The fitted values of the base."""
+        check_is_fitted(self, "n_features_in_")
         return self._base.get_state()
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
         """Become fitted with the values ``get_state`` gave."""
-        self._adopt(self._base_class()(**self.base_params()).set_state(state), _Pools())
-        return self
+        return self.with_base(self._base_class()(**self.base_params()).set_state(state))
 
-    def _prepare(self, X: Array, y: Labels, S: Array) -> tuple[Any, ...]:
-        # Copies along a path share the base's preparation, every base fitted so far, and what is known of pools.
-        return self._base_class()(**self.base_params())._prepare(X, y, S), {}, _Pools()
+    def restore_ranker(self, state: Mapping[str, Any]) -> TargetClassifier:
+        """The adapted base."""
+        return self._base.restore(state)
 
-    def _fit(self, prepared: tuple[Any, ...], bases: dict[Any, LinearZeroShotClassifier], pools: "_Pools") -> None:
-        LabelRefinement(**self.refinement_params()).check_parameters()
-        key = tuple(self.base_params().items())
-        if key not in bases:
-            base = self._base_class()(**self.base_params())
-            base.n_features_in_, base.n_semantics_in_ = self.n_features_in_, self.n_semantics_in_
-            base._fit(*prepared)
-            bases[key] = base
-        self._adopt(bases[key], pools)
+    def _fit(self, seen: SeenData) -> None:
+        params = self.base_params()
+        # Points of a grid that differ in the refinement alone share the base.
+        key = ("base", self.base, *params.items())
+        self.with_base(seen.once(key, lambda: self._base_class()(**params).fit_seen(seen)))
 
-    def _adopt(self, base: LinearZeroShotClassifier, pools: "_Pools") -> None:
-        self._base, self._pools, self._last = base, pools, None
-        self.n_features_in_, self.n_semantics_in_ = base.n_features_in_, base.n_semantics_in_
+    def _adapt(self, targets: Targets) -> TargetClassifier:
+        base = self._base
+        start = targets.once(base, "adapted base", lambda: base.adapt_to(targets.for_one_model()))
+        return start if targets.pool is None else self._refine(start, targets)  # without a pool, nothing to refine on
 
-    def _decide(self, X: Array, S_target: Array) -> Array:
-        return self._refined(X, S_target).scores(X)
-
-    def _refined(self, X: Array, S_target: Array) -> Refinement:
-        """The last refinement where it was of the same pool and targets: scores, labels and ranks share one run."""
-        if self._last is None or self._last[0] != self._key(X, S_target):
-            return self.refine(X, S_target, progress=False)  # a bar per point of a grid would be noise
-        return self._last[1]
-
-    def _key(self, X: Array, S_target: Array) -> tuple[Any, ...]:
-        return digest(X), digest(S_target), tuple(self.get_params().items())
-
-
-class _Pools:
-    """Remembers the last pool, so that neither its axes nor its graph are computed twice."""
-
-    def __init__(self) -> None:
-        self._key: tuple[bytes, bool] | None = None
-        self._pool: Pool | None = None
-
-    def get(self, X: Array, centre: bool) -> Pool:
-        key = (digest(X), centre)
-        if self._pool is None or key != self._key:
-            self._key, self._pool = key, Pool(X, centre)
-        return self._pool
+    def _refine(self, start: TargetClassifier, targets: Targets) -> PoolClassifier:
+        X, centre = targets.pool, bool(self.centre)
+        assert X is not None and start.classifiers is not None  # noqa: PT018  # a linear base, and a pool
+        pool = targets.once(None, ("pool", centre), lambda: Pool(X, centre))
+        refinement = LabelRefinement(**self.refinement_params()).refine(
+            X, start.classifiers, targets.S, pool, targets.progress
+        )
+        scorer = LinearClassifier(self, targets.S, refinement.P, refinement.offset)
+        return PoolClassifier(self, scorer, refinement.history, X, ranker=start)

@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from aezsl.arrays import Array, Labels
-from aezsl.methods.shared.linalg import row_space_eigh
+from aezsl.methods.seen import SeenData
 
 #: Decision values F (n, m) -> the summed loss and its derivative by F.
 Loss = Callable[[Array], tuple[float, Array]]
@@ -58,20 +58,21 @@ class LinearModels:
 
     def __init__(
         self,
-        X: Array,
+        seen: SeenData,
         intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 500,
         dtype: type[np.floating[Any]] = np.float32,
     ) -> None:
-        self.mean = X.mean(axis=0, dtype=np.float64) if intercept else np.zeros(X.shape[1])
         self.intercept = intercept
         self.tol = tol
         self.max_iter = max_iter
         self.dtype = dtype
-        centred = X - self.mean
-        self.U, self.l = row_space_eigh(centred)
-        self.XU = centred @ self.U
+        if intercept:
+            self.mean, self.U, self.l = seen.centred_spectrum()
+        else:
+            self.mean, (self.U, self.l) = np.zeros(seen.n_features), seen.spectrum()
+        self.XU = (seen.X - self.mean) @ self.U
         self._solved: dict[tuple[str, float], tuple[Array, Array]] = {}
 
     def logistic(self, T: NDArray[np.bool_], C: float) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline, node, pipeline
 
 from aezsl.methods import METHODS
-from aezsl.pipelines.training.pipeline import bound
+from aezsl.pipelines import with_fixed
 from aezsl.reporting.comparison import PARTS, collect
 
 
@@ -11,5 +11,5 @@ def create_pipeline() -> Pipeline:
     """The comparison of all registered methods; needs the pipelines of all of them before it."""
     names = list(METHODS)
     inputs = {f"{name}_{part}": f"{name}.{part}" for name in names for part in PARTS}
-    collecting = node(bound(collect, names=names), list(inputs), ["table1", "table1_text"], name="collect_table1")
+    collecting = node(with_fixed(collect, names=names), list(inputs), ["table1", "table1_text"], name="collect_table1")
     return pipeline(Pipeline([collecting], tags="reporting"), inputs=inputs)

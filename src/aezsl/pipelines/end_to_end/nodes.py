@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.problem import Problem, build_problem
+from aezsl.data.problem import Problem, build_problem, drop_undescribed
 from aezsl.data.vector_store import VectorStore
-from aezsl.data.vectors import AnyVectors, Vectors, VectorSet
+from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.extraction import extract_to_store
-from aezsl.methods import ZeroShotClassifier, make_method
+from aezsl.methods import TargetClassifier, ZeroShotClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
-from aezsl.pipelines.training.nodes import assemble_problem, classes_without_vector
 from aezsl.provenance import Cost
+from aezsl.serving.assembly import assemble_problem
 from aezsl.serving.recipe import Recipe
+from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ BACKBONE = "googlenet"
 
 def train_from_images(
     images: pd.DataFrame,
-    semantics: AnyVectors,
+    semantics: NamedVectors,
     classes: pd.DataFrame,
     split: pd.DataFrame,
     checkpoint: CheckpointFolder,
@@ -40,16 +40,15 @@ def train_from_images(
     # A problem whose "features" are the row numbers of the images: names become indices in one place only.
     rows = np.arange(len(images), dtype=np.float64)[:, None]
     numbers = Vectors(images["image_id"].to_numpy(), rows)  # type: ignore[arg-type]  # exact, as float32 is not
-    without = classes_without_vector(semantics)
-    classes, split = (table[~table["class_name"].isin(without)] for table in (classes, split))
-    problem = build_problem(numbers, semantics, classes, split, {**normalise, "features": []})
+    described = drop_undescribed(semantics, classes, split)
+    problem = build_problem(numbers, semantics, *described, {**normalise, "features": []})
     paths = images["path"].iloc[problem.X_train[:, 0].astype(np.int64)].tolist()
     model: Any = make_method("daezsl", **method["init"])
     encoder = GoogLeNetFeatures(settings["weights"], model.random_state)
     log.info("training %s and DAEZSL on %d images of %d classes", BACKBONE, len(paths), len(problem.S_seen))
     with Cost("fit") as cost:
         trained = model.fit_end_to_end(ImageInputs(paths, encoder), problem.y_train, problem.S_seen, checkpoint)
-    return model, trained.weights(), cost.measured, model.history()
+    return model, trained.weights(), cost.measured, model.training_history()
 
 
 def extract_adapted(
@@ -60,21 +59,23 @@ def extract_adapted(
 
 
 def assemble_adapted(
-    features: AnyVectors,
-    semantics: AnyVectors,
-    classes: pd.DataFrame,
-    split: pd.DataFrame,
-    unreadable: dict[str, str],
-    attribute_names: list[str],
-    weights: Path,
-    checkpoint: CheckpointFolder,
-    store: MappedArrays | None,
-    normalise: dict[str, list[str]],
-    embedding: dict[str, Any],
+    weights: Path, normalise: dict[str, list[str]], **parts: Any
 ) -> tuple[Problem, dict[str, Any], Recipe]:
-    """The problem in these features, of unit length as in training. The checkpoints have done their duty."""
+    """The problem in these features, of unit length as in training."""
     extraction = {"backbone": BACKBONE, "weights": str(weights), "layer": None}
     steps = {**normalise, "features": ["l2"]}
-    tables = (features, semantics, classes, split, unreadable, attribute_names)
+    return assemble_problem(**parts, normalise=steps, extraction=extraction, setting="zsl")
+
+
+def adapt(
+    fitted: ZeroShotClassifier, recipe: Recipe, problem: Problem
+) -> tuple[TrainedModel, TargetClassifier, dict[str, Any]]:
+    """The model with its recipe, the classifier of the target classes, and what it cost to solve for them."""
+    with Cost("adapt") as cost:
+        classifier = fitted.adapt(problem.S_target)
+    return TrainedModel(fitted, recipe), classifier, cost.measured
+
+
+def clear_checkpoint(checkpoint: CheckpointFolder, trained: TrainedModel) -> None:
+    """Once the trained model is saved, its checkpoints are of no use."""
     checkpoint.clear()
-    return assemble_problem(*tables, steps, extraction, embedding, store, setting="zsl")

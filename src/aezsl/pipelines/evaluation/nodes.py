@@ -12,12 +12,9 @@ from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import HP_KS, Hierarchy, feasible_sets, hierarchical_metrics
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods import ZeroShotClassifier
+from aezsl.serving.trained import TOP, TrainedModel
 
 log = logging.getLogger(__name__)
-
-#: Classes listed per image in the predictions table.
-TOP = 5
 
 
 def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
@@ -26,11 +23,10 @@ def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
     n_listed = min(TOP, ranking.classes.shape[1])
     top = {f"top_{k + 1}": names[ranking.classes[:, k]] for k in range(n_listed)}
     scores = {f"top_{k + 1}_score": ranking.scores[:, k] for k in range(n_listed)}
-    true = None if problem.y_test is None else names[problem.y_test]
     return pd.DataFrame(
         {
             "image_id": problem.test_ids,
-            "true": true,
+            "true": names[problem.y_test],
             "predicted": names[ranking.classes[:, 0]],
             "score": ranking.scores[:, 0],
             **top,
@@ -42,14 +38,14 @@ def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
 
 def evaluate(ranking: Ranking, problem: Problem) -> dict[str, float]:
     """All metrics of the conventional setting, over the test images with labels; none without any."""
-    if problem.y_test is None:
+    known = problem.labelled
+    if not known.any():
         return {}
-    known = problem.y_test >= 0
-    return classification_metrics(problem.y_test[known], ranking.of(known), len(problem.target_names))
+    return classification_metrics(problem.y_test[known], ranking.subset(known), len(problem.target_names))
 
 
 def evaluate_candidates(
-    ranking: Ranking, model: ZeroShotClassifier, problem: Problem, candidates: Candidates, name: str
+    ranking: Ranking, trained: TrainedModel, problem: Problem, candidates: Candidates, name: str
 ) -> dict[str, float]:
     """As ``evaluate``; with a hierarchy also hP@K, and with lists of candidate classes all of it for every list.
 
@@ -57,21 +53,21 @@ def evaluate_candidates(
     2-hop, 3-hop and all. Their metrics are named ``2hop.hit_at_1`` and so on.
     """
     metrics = evaluate(ranking, problem)
-    if problem.y_test is None:
+    known = problem.labelled
+    if not known.any():
         return metrics
     hierarchy = None if candidates.edges is None else Hierarchy.from_edges(candidates.edges)
     names = np.array(problem.target_names)
     if hierarchy is not None:
-        known = problem.y_test >= 0
         feasible = feasible_sets(hierarchy, names, only=np.unique(problem.y_test[known]))
-        metrics |= hierarchical_metrics(problem.y_test[known], ranking.of(known), feasible)
+        metrics |= hierarchical_metrics(problem.y_test[known], ranking.subset(known), feasible)
     for candidate_set, members in candidates.lists.items():
         classes = np.flatnonzero(np.isin(names, members))
         images = np.flatnonzero(np.isin(problem.y_test, classes))
         if not len(images):
             raise ValueError(f"no test image is of a class of the candidates {candidate_set!r}: check the list")
         true = np.searchsorted(classes, problem.y_test[images])
-        ranks = model.rank(problem.X_test[images], problem.S_target[classes], max(HIT_KS))
+        ranks = trained.model.rank(problem.X_test[images], problem.S_target[classes], max(HIT_KS))
         found = classification_metrics(true, ranks, len(classes))
         if hierarchy is not None:
             feasible = feasible_sets(hierarchy, names[classes], only=np.unique(true))
@@ -102,9 +98,9 @@ def tabulate_candidates(*metrics: dict[str, float], methods: Sequence[str]) -> p
 def list_errors(ranking: Ranking, problem: Problem, settings: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Accuracy per class, best first, and the most frequent confusions; empty without test labels."""
     names = problem.target_names
-    if problem.y_test is None:
+    known = problem.labelled
+    if not known.any():
         return pd.DataFrame(columns=["class_name", "images", "accuracy"]), pd.DataFrame(columns=["true", "predicted"])
-    known = problem.y_test >= 0
     true, predicted = problem.y_test[known], ranking.classes[known, 0]
     per_class = pd.DataFrame(
         {

@@ -4,22 +4,19 @@ from collections.abc import Sequence
 
 from kedro.pipeline import Node, Pipeline, node
 
-from aezsl.methods import REFINES
+from aezsl.pipelines import with_fixed
 from aezsl.pipelines.evaluation.generalized import (
     apply_constant,
     calibrate,
     draw_seen_unseen_curve,
     evaluate_generalized,
-    rank_both_sides,
 )
 from aezsl.pipelines.evaluation.nodes import (
-    evaluate,
     evaluate_candidates,
     list_errors,
     tabulate_candidates,
     tabulate_predictions,
 )
-from aezsl.pipelines.training.pipeline import bound
 from aezsl.reporting.gallery import draw_gallery
 
 
@@ -40,32 +37,24 @@ def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
 
 
 def _conventional(method: str) -> Node:
-    if method in REFINES:  # refined labels belong to one set of images and classes
-        return node(evaluate, ["ranking", "problem"], "metrics", name="evaluate")
-    inputs = ["ranking", "model", "problem", "candidates"]
-    return node(bound(evaluate_candidates, name=method), inputs, "metrics", name="evaluate")
+    inputs = {"ranking": "ranking", "trained": "model", "problem": "problem", "candidates": "candidates"}
+    return node(with_fixed(evaluate_candidates, name=method), inputs, "metrics", name="evaluate")
 
 
 def create_large_scale_pipeline(methods: Sequence[str]) -> Pipeline:
     """One table of the methods' metrics for every list of candidate classes."""
     inputs = [f"{method}.metrics" for method in methods]
-    tabulate = bound(tabulate_candidates, methods=methods)
+    tabulate = with_fixed(tabulate_candidates, methods=methods)
     return Pipeline([node(tabulate, inputs, "large_scale_table", name="tabulate_candidates")], tags="evaluation")
 
 
 def _generalized(method: str) -> list[Node]:
     return [
         node(
-            bound(calibrate, name=method),
+            with_fixed(calibrate, name=method),
             ["problem", "chosen", "params:selection", "params:calibration"],
             "calibration",
             name="calibrate",
-        ),
-        node(
-            rank_both_sides,
-            ["model", "fit_cost", "problem"],
-            ["seen_ranking", "unseen_ranking", "record"],
-            name="rank_both_sides",
         ),
         node(
             apply_constant,
@@ -80,7 +69,7 @@ def _generalized(method: str) -> list[Node]:
             name="evaluate_generalized",
         ),
         node(
-            bound(draw_seen_unseen_curve, name=method),
+            with_fixed(draw_seen_unseen_curve, name=method),
             ["seen_unseen_table", "seen_unseen_points", "metrics"],
             "seen_unseen_curve",
             name="draw_seen_unseen_curve",

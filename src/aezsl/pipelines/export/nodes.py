@@ -1,9 +1,11 @@
 """A trained model for use outside of the project."""
 
-from aezsl.methods import ZeroShotClassifier
-from aezsl.serving.recipe import Recipe, TrainedModel
+from typing import Any
+
+from aezsl.serving.model_file import ModelFolder
+from aezsl.serving.trained import TrainedModel
 
 
-def bundle(model: ZeroShotClassifier, recipe: Recipe) -> TrainedModel:
-    """The model and all it takes to use it."""
-    return TrainedModel(model, recipe)
+def export(models: ModelFolder, settings: dict[str, Any]) -> TrainedModel:
+    """The model of the method that the command names, to be saved as MLflow keeps models."""
+    return models.load(settings["method"])

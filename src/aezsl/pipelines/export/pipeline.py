@@ -2,9 +2,10 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.export.nodes import bundle
+from aezsl.pipelines.export.nodes import export
 
 
 def create_pipeline() -> Pipeline:
     """Write the model of one method (``--params=method=...``), trained before in the same environment."""
-    return Pipeline([node(bundle, ["trained_model", "trained_recipe"], "mlflow_model", name="bundle")], tags="export")
+    inputs = {"models": "models", "settings": "params:predict"}
+    return Pipeline([node(export, inputs, "mlflow_model", name="export")], tags="export")

@@ -1,4 +1,4 @@
-"""Refine the labels of a linear method on the test images themselves."""
+"""The unlabelled test images are a pool: methods that learn from it adapt here, round by round."""
 
 from typing import Any
 
@@ -6,49 +6,35 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from aezsl.data.problem import Problem
-from aezsl.evaluation.metrics import HIT_KS
-from aezsl.evaluation.ranking import Ranking
-from aezsl.methods import ZeroShotClassifier, make_method
-from aezsl.methods.refinement.refined import RefinedClassifier
-from aezsl.methods.refinement.rounds import Round
-from aezsl.pipelines.training.nodes import make_record, rank_targets, select_parameters
+from aezsl.methods import PoolClassifier, TargetClassifier
+from aezsl.methods.history import LabelHistory
 from aezsl.provenance import Cost
 from aezsl.reporting.style import BLUE, GREY, new_figure
-
-
-def select_refinement(
-    problem: Problem,
-    base_chosen: dict[str, Any],
-    method: dict[str, Any],
-    selection: dict[str, Any],
-    former: pd.DataFrame,
-    name: str,
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Validation classes play the unlabelled pool; the base method keeps the parameters chosen for it alone."""
-    method = {**method, "init": {**base_chosen, **method["init"]}}
-    return select_parameters(problem, method, selection, former, name)
-
-
-def adopt_base(
-    base_model: ZeroShotClassifier, chosen: dict[str, Any], name: str
-) -> tuple[ZeroShotClassifier, dict[str, Any]]:
-    """The refined method around the base that is fitted already, and the cost of that: next to nothing."""
-    with Cost("fit") as cost:
-        model = make_method(name, **chosen).set_state(base_model.get_state())
-    return model, cost.measured
+from aezsl.serving.trained import TrainedModel
 
 
 def refine_labels(
-    model: RefinedClassifier, fit_cost: dict[str, Any], problem: Problem
-) -> tuple[Ranking, pd.DataFrame, dict[str, Any]]:
-    """The refined ranking of the test images, what every round did (test labels only enter there), and the cost."""
-    if not len(problem.X_test):  # nothing to refine on: no round
-        ranking, record = rank_targets(model, fit_cost, problem)
-        return ranking, pd.DataFrame(columns=Round._fields), record
-    with Cost("rank") as cost:
-        history = pd.DataFrame(model.refine(problem.X_test, problem.S_target, problem.y_test).history)
-        ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
-    return ranking, history, make_record(fit_cost | cost.measured, problem)
+    trained: TrainedModel, base_classifier: TargetClassifier, problem: Problem
+) -> tuple[TargetClassifier, pd.DataFrame, dict[str, Any]]:
+    """The labels that the adapted base gives to the pool, refined; what every round did, and the cost."""
+    model: Any = trained.model
+    with Cost("adapt") as cost:
+        classifier = model.refine(base_classifier, problem.X_test) if len(problem.X_test) else base_classifier
+    return classifier, describe_rounds(classifier, problem), cost.measured
+
+
+def adapt_to_pool(trained: TrainedModel, problem: Problem) -> tuple[TargetClassifier, pd.DataFrame, dict[str, Any]]:
+    """The classifier of the target classes that has learnt from the pool; what every round did, and the cost."""
+    with Cost("adapt") as cost:
+        classifier = trained.model.adapt(problem.S_target, problem.X_test if len(problem.X_test) else None)
+    return classifier, describe_rounds(classifier, problem), cost.measured
+
+
+def describe_rounds(classifier: TargetClassifier, problem: Problem) -> pd.DataFrame:
+    """One row per round. Test labels enter here, and nowhere before."""
+    if isinstance(classifier, PoolClassifier):
+        return classifier.rounds.table(problem.y_test)
+    return LabelHistory(problem.y_test).table()  # no pool, no round
 
 
 def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:

@@ -1,40 +1,27 @@
-"""model of a linear method -> refined labels."""
+"""model + pool of test images -> classifier that has learnt from them, with its history."""
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.label_refinement.nodes import (
-    adopt_base,
-    draw_refinement_curve,
-    refine_labels,
-    select_refinement,
-)
-from aezsl.pipelines.training.pipeline import bound
+from aezsl.methods import Entry
+from aezsl.pipelines import with_fixed
+from aezsl.pipelines.label_refinement.nodes import adapt_to_pool, draw_refinement_curve, refine_labels
 
 
-def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
-    """Refinement of one method; the caller puts it under its namespace and names the base's datasets."""
-    nodes = [
-        node(
-            bound(select_refinement, name=method),
-            ["problem", "base_chosen", "params:method", "params:selection", "former_selection"],
-            ["selection", "chosen"],
-            name="select_refinement",
-        ),
-        node(bound(adopt_base, name=method), ["base_model", "chosen"], ["model", "fit_cost"], name="adopt_base"),
-    ]
-    if setting == "zsl":
-        nodes += [
+def create_pipeline(method: Entry) -> Pipeline:
+    """How a method with a pool adapts; the caller puts it under its namespace and names the base's datasets."""
+    inputs = {"trained": "model", "problem": "problem"}
+    if method.refines:
+        inputs["base_classifier"] = "base_classifier"
+    function = refine_labels if method.refines else adapt_to_pool
+    return Pipeline(
+        [
+            node(function, inputs, ["classifier", "refinement_history", "adapt_cost"], name="refine_labels"),
             node(
-                refine_labels,
-                ["model", "fit_cost", "problem"],
-                ["ranking", "refinement_history", "record"],
-                name="refine_labels",
-            ),
-            node(
-                bound(draw_refinement_curve, name=method),
+                with_fixed(draw_refinement_curve, name=method.name),
                 "refinement_history",
                 "refinement_curve",
                 name="draw_refinement_curve",
             ),
-        ]
-    return Pipeline(nodes, tags="label_refinement")
+        ],
+        tags="label_refinement",
+    )

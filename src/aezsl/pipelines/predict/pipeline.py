@@ -2,22 +2,34 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new
+from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new, find_model
 
 
 def create_pipeline() -> Pipeline:
     """Apply the model of one method (``--params=method=...``), trained before in the same environment."""
     return Pipeline(
         [
+            node(find_model, {"models": "models", "settings": "params:predict"}, "found_model", name="find_model"),
             node(
                 extract_new,
-                ["new_images", "new_feature_store", "trained_recipe", "params:predict", "params:feature_extraction"],
+                {
+                    "new": "new_images",
+                    "store": "new_feature_store",
+                    "trained": "found_model",
+                    "settings": "params:predict",
+                    "extraction": "params:feature_extraction",
+                },
                 ["new_features", "new_unreadable_images"],
                 name="extract_new_features",
             ),
             node(
                 classify,
-                ["trained_model", "trained_recipe", "new_images", "new_features", "new_unreadable_images"],
+                {
+                    "trained": "found_model",
+                    "new": "new_images",
+                    "features": "new_features",
+                    "unreadable": "new_unreadable_images",
+                },
                 "new_predictions",
                 name="classify_new_images",
             ),

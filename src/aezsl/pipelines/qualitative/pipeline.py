@@ -11,27 +11,33 @@ def create_pipeline() -> Pipeline:
     nodes = [
         node(
             explain_cases,
-            [
-                "problem",
-                "eszsl_model",
-                "aezsl_model",
-                "split",
-                "images",
-                "attribute_names",
-                "params:semantic_embedding",
-                "params:qualitative",
-            ],
+            {
+                "problem": "problem",
+                "eszsl": "eszsl_classifier",
+                "aezsl": "aezsl_classifier",
+                "split": "split",
+                "images": "images",
+                "attribute_names": "attribute_names",
+                "semantic_embedding": "params:semantic_embedding",
+                "settings": "params:qualitative",
+            },
             "explained_cases",
             name="explain_cases",
         ),
         node(
             explain_mapping,
-            ["problem", "eszsl_model", "aezsl_model", "explained_cases", "params:qualitative"],
+            {
+                "problem": "problem",
+                "eszsl": "eszsl_classifier",
+                "aezsl": "aezsl_classifier",
+                "cases": "explained_cases",
+                "settings": "params:qualitative",
+            },
             "explained_mapping",
             name="explain_mapping",
         ),
         node(draw_cases, "explained_cases", "explained_cases_figure", name="draw_cases"),
         node(draw_mapping, "explained_mapping", "explained_mapping_figure", name="draw_mapping"),
     ]
-    models = {"eszsl_model": "eszsl.model", "aezsl_model": "aezsl.model"}
-    return pipeline(Pipeline(nodes, tags="qualitative"), inputs=models)
+    classifiers = {f"{name}_classifier": f"{name}.classifier" for name in ("eszsl", "aezsl")}
+    return pipeline(Pipeline(nodes, tags="qualitative"), inputs=classifiers)

@@ -9,6 +9,8 @@ from tqdm import tqdm
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.methods import make_method
+from aezsl.methods.seen import SeenData
+from aezsl.methods.targets import Targets
 from aezsl.reporting.style import BLUE, GREY, ORANGE, new_figure
 
 
@@ -19,16 +21,17 @@ def vary_parameter(
 
     All values share one preparation of the training data and one pool.
     """
-    if problem.y_test is None:
+    known = problem.labelled
+    if not known.any():
         raise ValueError("sensitivity compares accuracies, but the test images of this data have no labels")
-    known = problem.y_test >= 0
     true = problem.y_test[known]
     estimator = make_method(name, **chosen)
-    points = [{parameter: value} for value in values]
-    path = estimator.fit_path(problem.X_train, problem.y_train, problem.S_seen, points)
+    seen = SeenData(problem.X_train, problem.y_train, problem.S_seen)
+    targets = Targets(problem.S_target, problem.X_test if estimator.transductive else None, progress=False)
+    path = estimator.fit_points(seen, [{parameter: value} for value in values])
     rows = []
     for value, model in tqdm(zip(values, path, strict=True), total=len(values), desc=f"{name}: {parameter}"):
-        labels = model.predict(problem.X_test, problem.S_target)[known]
+        labels = model.adapt_to(targets).predict(problem.X_test)[known]
         rows.append((value, accuracy(true, labels), per_class_accuracy(true, labels)))
     table = pd.DataFrame(rows, columns=[parameter, "accuracy", "per_class_accuracy"])
     return table.assign(chosen=table[parameter] == chosen.get(parameter))

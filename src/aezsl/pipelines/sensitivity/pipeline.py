@@ -2,8 +2,8 @@
 
 from kedro.pipeline import Pipeline, node, pipeline
 
+from aezsl.pipelines import with_fixed
 from aezsl.pipelines.sensitivity.nodes import draw_sensitivity, vary_parameter
-from aezsl.pipelines.training.pipeline import bound
 
 
 def create_pipeline(method: str, parameter: str) -> Pipeline:
@@ -11,13 +11,13 @@ def create_pipeline(method: str, parameter: str) -> Pipeline:
     nodes = Pipeline(
         [
             node(
-                bound(vary_parameter, name=method, parameter=parameter),
+                with_fixed(vary_parameter, name=method, parameter=parameter),
                 ["problem", "chosen", "params:values"],
                 f"sensitivity_{parameter}",
                 name=f"vary_{parameter}",
             ),
             node(
-                bound(draw_sensitivity, name=method, parameter=parameter),
+                with_fixed(draw_sensitivity, name=method, parameter=parameter),
                 [f"sensitivity_{parameter}", "chosen"],
                 f"sensitivity_{parameter}_curve",
                 name=f"draw_sensitivity_{parameter}",

@@ -19,7 +19,6 @@ import math
 from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,39 +26,30 @@ from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
 from aezsl.arrays import Array, Labels, unit_rows
-from aezsl.evaluation.metrics import accuracy, per_class_accuracy
-from aezsl.methods.base import check_rows, check_semantics
+from aezsl.data.statistics import class_sums
+from aezsl.methods.checks import check_rows, check_semantics
+from aezsl.methods.history import LabelHistory
 from aezsl.methods.refinement.pool import Pool
 from aezsl.methods.refinement.step import Step, Weights
 from aezsl.methods.shared.graph import Smoothness
-from aezsl.methods.shared.linalg import class_sums
 from aezsl.methods.shared.threads import one_blas_thread
 
 #: Multiplications in one update from which on a second BLAS thread saves more than it costs.
 MANY_THREADS_PAY = 2e9
 
 
-class Round(NamedTuple):
-    """What one round did."""
-
-    round: int
-    objective: float  # of the convex problem, nu and smoothing included, at the P this round ended with
-    iterations: int  # re-weightings until it settled
-    changed: int  # labels that this round changed
-    confident: int  # size of L after the move
-    unconfident: int  # size of U after the move
-    accuracy: float | None  # of all current labels, those of L and those of U; None without true labels
-    per_class_accuracy: float | None
-
-
 @dataclass(frozen=True)
 class Refinement:
-    """The outcome: final labels (n,), classifiers P (d, C) with offset (C,), and one record per round."""
+    """The outcome: the labels round by round, classifiers P (d, C) with offset (C,)."""
 
-    labels: Labels
+    history: LabelHistory
     P: Array
     offset: Array  # (C,) scores are X @ P + offset; zero unless the pool was centred
-    history: list[Round]
+
+    @property
+    def labels(self) -> Labels:
+        """The final labels (n,)."""
+        return self.history.labels
 
     def scores(self, X: Array) -> Array:
         """Scores (m, C) of the rows of X."""
@@ -157,18 +147,11 @@ class LabelRefinement(BaseEstimator):
         self.eps = eps
 
     def refine(
-        self,
-        X: ArrayLike,
-        P: ArrayLike,
-        S_target: ArrayLike,
-        y: ArrayLike | None = None,
-        pool: Pool | None = None,
-        progress: bool = True,
+        self, X: ArrayLike, P: ArrayLike, S_target: ArrayLike, pool: Pool | None = None, progress: bool = True
     ) -> Refinement:
         """Refine the labels that the classifiers P (d, C) of the classes S_target (C, a) give to X (n, d).
 
-        y (n,), the true labels, -1 where one is not known, only ever enters the history. ``pool`` is
-        ``Pool(X, self.centre)`` where the caller has it already. ``progress`` shows a bar over the rounds.
+        ``pool`` is ``Pool(X, self.centre)`` where the caller has it already. ``progress`` shows a bar over the rounds.
         """
         self.check_parameters()
         X = check_rows("X", X, what="features")
@@ -176,23 +159,22 @@ class LabelRefinement(BaseEstimator):
         P = check_rows("P", P, len(S_target), "classes")
         if len(P) != X.shape[1]:
             raise ValueError(f"P must have one row per feature of X, expected {X.shape[1]} rows, got {len(P)}")
-        truth = None if y is None else np.asarray(y)
-        if truth is not None and truth.shape != (len(X),):
-            raise ValueError(f"y must have one label per row of X, expected shape ({len(X)},), got {truth.shape}")
         if pool is None:
             pool = Pool(X, self.centre)
         elif pool.Z.shape[0] != len(X) or pool.centre != self.centre:
             raise ValueError("pool was built from other samples, or with another value of centre")
         r = min(pool.Z.shape[1], self.n_components or pool.Z.shape[1])
         with one_blas_thread() if len(X) * r**2 < MANY_THREADS_PAY else nullcontext():
-            labels, B, history = self._run(pool, X @ P, transition_matrix(S_target), truth, progress)
+            history, B = self._run(pool, X @ P, transition_matrix(S_target), progress)
         P = pool.V[:, : len(B)] @ B
-        return Refinement(labels, P, -pool.mean @ P, history)
+        return Refinement(history, P, -pool.mean @ P)
 
-    def _run(
-        self, pool: Pool, F: Array, S_hat: Array, truth: Labels | None, progress: bool
-    ) -> tuple[Labels, Array, list[Round]]:
-        """Algorithm 2 on the coordinates Z of the pool; F (n, C) are the scores of the first classifiers."""
+    def _run(self, pool: Pool, F: Array, S_hat: Array, progress: bool) -> tuple[LabelHistory, Array]:
+        """Algorithm 2 on the coordinates Z of the pool; F (n, C) are the scores of the first classifiers.
+
+        Of every round the history has the ``objective`` of the convex problem, nu and smoothing included, at the P it
+        ended with, the ``iterations`` of re-weighting until it settled, and the sizes of L and U after the move.
+        """
         weights = Weights(self.gamma1, self.gamma2, self.gamma3, self.nu, self.eps)
         Z = np.ascontiguousarray(pool.Z[:, : self.n_components])
         smoothness = Smoothness(pool.graph(self.n_neighbors), Z) if self.gamma3 > 0 else None
@@ -200,10 +182,9 @@ class LabelRefinement(BaseEstimator):
         labels, unconfident = F.argmax(axis=1), np.ones(n, dtype=bool)
         G, N = np.zeros((r, r)), np.zeros((r, C))  # Xl'Xl and Xl'Yl
         B: Array = np.zeros((r, C))
-        history: list[Round] = []
-        rounds = range(1, 2 if self.one_step else math.ceil(n / self.k) + 1)
-        for number in tqdm(rounds, desc="refining labels", unit="round", leave=False, disable=not progress):
-            before = labels.copy()
+        history = LabelHistory(labels)
+        rounds = range(1 if self.one_step else math.ceil(n / self.k))
+        for _ in tqdm(rounds, desc="refining labels", unit="round", leave=False, disable=not progress):
             if not self.one_step:
                 moved = self._most_confident(F, np.flatnonzero(unconfident))
                 labels[moved], unconfident[moved] = F[moved].argmax(axis=1), False
@@ -218,10 +199,9 @@ class LabelRefinement(BaseEstimator):
             B, F[U], objectives = step.minimise(F[U], self.inner_tol, self.inner_iter)
             if self.one_step:
                 labels = F.argmax(axis=1)
-            scores = (None, None) if truth is None else _accuracies(truth, labels)
-            changed = int(np.sum(labels != before))
-            history.append(Round(number, objectives[-1], len(objectives), changed, n - len(U), len(U), *scores))
-        return labels, B, history
+            sizes = {"confident": n - len(U), "unconfident": len(U)}
+            history.record(labels, objective=objectives[-1], iterations=len(objectives), **sizes)
+        return history, B
 
     def _most_confident(self, F: Array, U: Labels) -> Labels:
         """The k samples of U with the highest soft-max probability of their best class; the first ones on ties."""
@@ -247,11 +227,6 @@ class LabelRefinement(BaseEstimator):
         for name in ("nu", "eps"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
-
-
-def _accuracies(truth: Labels, labels: Labels) -> tuple[float, float]:
-    known = truth >= 0
-    return accuracy(truth[known], labels[known]), per_class_accuracy(truth[known], labels[known])
 
 
 def transition_matrix(S: Array) -> Array:

@@ -1,0 +1,92 @@
+"""Labelled samples as closed forms see them: sums that add up over blocks, however many samples there are."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Self
+
+import numpy as np
+
+from aezsl.arrays import Array, Labels, Mask
+
+#: Rows of a block where samples are not in memory in double precision already.
+BLOCK_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class SeenStatistics:
+    """What ESZSL, AEZSL and other closed forms need of samples X (n, d) with labels y: nothing else.
+
+    ``a + b`` is the statistics of the samples of both, ``a - b`` those of a without those of b. While there are fewer
+    samples than features their rows stand for the product X'X, which costs less and says the same.
+    """
+
+    sums: Array  # (C, d) of the samples of each class, Y'X
+    counts: Labels  # (C,) samples per class
+    gram: Array | None  # (d, d) X'X, or None where rows are kept
+    rows: Array | None  # (n, d) the samples, while n < d
+
+    @classmethod
+    def from_samples(cls, X: Array, y: Labels, n_classes: int) -> Self:
+        """The statistics of samples in memory, or in a mapped file that is read block by block."""
+        in_blocks = len(X) > BLOCK_ROWS and (X.dtype != np.float64 or isinstance(X, np.memmap))
+        if in_blocks:
+            starts = range(0, len(X), BLOCK_ROWS)
+            return cls.from_blocks(((X[i : i + BLOCK_ROWS], y[i : i + BLOCK_ROWS]) for i in starts), n_classes)
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        counts = np.bincount(y, minlength=n_classes)
+        few = X.shape[0] < X.shape[1]
+        return cls(class_sums(X, y, n_classes), counts, None if few else X.T @ X, X if few else None)
+
+    @classmethod
+    def from_blocks(cls, blocks: Iterable[tuple[Array, Labels]], n_classes: int) -> Self:
+        """The statistics of a stream of (X, y), one block in memory at a time; the order of the sum is the stream's."""
+        return reduce(add, (cls.from_samples(np.asarray(X, dtype=np.float64), y, n_classes) for X, y in blocks))
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return int(self.counts.sum())
+
+    @property
+    def second_moment(self) -> Array:
+        """X'X (d, d)."""
+        if self.gram is not None:
+            return self.gram
+        assert self.rows is not None  # one of the two is always there
+        return self.rows.T @ self.rows
+
+    @property
+    def means(self) -> Array:
+        """(C, d) mean of the samples of each class."""
+        means: Array = self.sums / self.counts[:, None]
+        return means
+
+    def __add__(self, other: Self) -> Self:
+        rows = None
+        if self.rows is not None and other.rows is not None and self.n + other.n < self.sums.shape[1]:
+            rows = np.vstack([self.rows, other.rows])
+        gram = None if rows is not None else self.second_moment + other.second_moment
+        return type(self)(self.sums + other.sums, self.counts + other.counts, gram, rows)
+
+    def __sub__(self, other: Self) -> Self:
+        gram = self.second_moment - other.second_moment
+        return type(self)(self.sums - other.sums, self.counts - other.counts, gram, None)
+
+    def keep(self, classes: Mask) -> Self:
+        """The same samples with only these classes (C,) listed; the others must have none."""
+        if self.counts[~classes].any():
+            raise ValueError("only classes without samples can be left out: subtract their statistics first")
+        return type(self)(self.sums[classes], self.counts[classes], self.gram, self.rows)
+
+
+def class_sums(X: Array, y: Labels, n_classes: int) -> Array:
+    """``Y'X`` (n_classes, d) for one-hot Y: the sum of the samples of each class, without forming Y."""
+    X = np.asarray(X, dtype=np.float64)
+    order = np.argsort(y, kind="stable")
+    starts = np.searchsorted(y[order], np.arange(n_classes))
+    counts = np.diff(np.append(starts, len(y)))
+    sums = np.zeros((n_classes, X.shape[1]))
+    sums[counts > 0] = np.add.reduceat(X[order], starts[counts > 0], axis=0)
+    return sums

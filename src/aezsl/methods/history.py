@@ -1,0 +1,81 @@
+"""The labels of a pool, round by round: what a transductive method did, kept as changes."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from aezsl.arrays import Labels
+from aezsl.evaluation.metrics import accuracy, per_class_accuracy
+
+
+class LabelHistory:
+    """Starts with the labels before the first round; ``record`` adds a round.
+
+    True labels never reach a method: who has them asks ``table(true)`` for the accuracy of every round.
+    """
+
+    def __init__(self, start: Labels) -> None:
+        self.start = np.asarray(start).copy()
+        self.labels: Labels = self.start
+        self._changes: list[tuple[Labels, Labels]] = []  # samples and their new labels, of every round
+        self._numbers: list[dict[str, float]] = []
+
+    def record(self, labels: Labels, **numbers: float) -> None:
+        """The labels after a round, and what else is known of it: objective, iterations, ..."""
+        changed = np.flatnonzero(labels != self.labels)
+        self._changes.append((changed, labels[changed].copy()))
+        self._numbers.append(numbers)
+        self.labels = labels.copy()
+
+    def rounds(self) -> Iterator[Labels]:
+        """The labels after each round."""
+        labels = self.start.copy()
+        for samples, new in self._changes:
+            labels[samples] = new
+            yield labels
+
+    def table(self, true: Labels | None = None) -> pd.DataFrame:
+        """One row per round: its number, what was recorded, labels changed and classes in use; with true labels, -1
+        where one is not known, the accuracy of all current labels, too.
+        """
+        known = None if true is None else true >= 0
+        scored = known is not None and bool(known.any())
+        rows = []
+        for number, labels in enumerate(self.rounds(), start=1):
+            row: dict[str, float | None] = {"round": number, **self._numbers[number - 1]}
+            row |= {"changed": len(self._changes[number - 1][0]), "classes_in_use": len(np.unique(labels))}
+            found: dict[str, float | None] = {"accuracy": None, "per_class_accuracy": None}
+            if scored:
+                assert true is not None  # or nothing could be scored
+                found = {
+                    "accuracy": accuracy(true[known], labels[known]),
+                    "per_class_accuracy": per_class_accuracy(true[known], labels[known]),
+                }
+            rows.append(row | found)
+        empty = ["round", "changed", "classes_in_use", "accuracy", "per_class_accuracy"]
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=empty)
+
+    def state(self) -> dict[str, Any]:
+        """All of it as arrays."""
+        sizes = np.array([len(samples) for samples, _ in self._changes], dtype=np.int64)
+        samples, labels = (
+            np.concatenate([pair[i] for pair in self._changes]) if self._changes else np.empty(0, dtype=np.int64)
+            for i in (0, 1)
+        )
+        numbers = pd.DataFrame(self._numbers)
+        columns = {f"number.{name}": numbers[name].to_numpy(dtype=np.float64) for name in numbers}
+        return {"start": self.start, "sizes": sizes, "samples": samples, "labels": labels, **columns}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """The history that ``state`` was taken of."""
+        history = cls(state["start"])
+        columns = {key.removeprefix("number."): state[key] for key in state if key.startswith("number.")}
+        ends = np.cumsum(state["sizes"])
+        for number, (size, end) in enumerate(zip(state["sizes"], ends, strict=True)):
+            labels = history.labels.copy()
+            labels[state["samples"][end - size : end]] = state["labels"][end - size : end]
+            history.record(labels, **{name: float(values[number]) for name, values in columns.items()})
+        return history

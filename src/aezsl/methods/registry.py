@@ -1,0 +1,101 @@
+"""All there is to say of every method, in one line each; no other file lists methods by name."""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from aezsl.methods.base import Needs, ZeroShotClassifier
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method. The class is imported only when asked for, so that no run pays for libraries it does not use."""
+
+    name: str  # of its pipelines, parameters and results
+    label: str  # as tables call it
+    place: str  # module:Class below aezsl.methods
+    needs: Needs = "samples"
+    refines: str | None = None  # the linear method whose labels it refines
+    pool: bool = False  # learns from the unlabelled test images
+    large_scale: bool = False  # stands in the paper's table of many classes, or beside it
+
+    @property
+    def epochs(self) -> bool:
+        """Trained epoch by epoch: it can resume from a checkpoint, and has a training history."""
+        return self.needs == "epochs"
+
+    def load(self) -> type[ZeroShotClassifier]:
+        """The class."""
+        module, _, attribute = self.place.partition(":")
+        cls: type[ZeroShotClassifier] = getattr(import_module(f"aezsl.methods.{module}"), attribute)
+        return cls
+
+
+_ENTRIES = (
+    Entry("aezsl", "AEZSL", "aezsl.aezsl:AEZSL", "statistics"),
+    Entry("aezsl_lr", "AEZSL_LR", "refinement.aezsl_lr:AEZSLLR", "statistics", refines="aezsl", pool=True),
+    Entry(
+        "aezsl_lr_balanced",
+        "AEZSL_LR (balanced)",
+        "refinement.aezsl_lr_balanced:AEZSLLRBalanced",
+        "statistics",
+        refines="aezsl",
+        pool=True,
+    ),
+    Entry(
+        "aezsl_lr_one_step",
+        "AEZSL_LR (one-step)",
+        "refinement.aezsl_lr_one_step:AEZSLLROneStep",
+        "statistics",
+        refines="aezsl",
+        pool=True,
+    ),
+    Entry("aezsl_sim", "AEZSL_sim", "aezsl.aezsl_sim:AEZSLSim", "statistics"),
+    Entry("amp", "AMP", "amp:AMP", "statistics"),
+    Entry("conse", "ConSE", "conse:ConSE"),
+    Entry("costa", "COSTA", "costa:COSTA"),
+    Entry("daezsl", "DAEZSL", "daezsl.daezsl:DAEZSL", "epochs", large_scale=True),
+    Entry("dap", "DAP", "dap:DAP"),
+    Entry("devise", "DeViSE", "devise:DeViSE"),
+    Entry("eszsl", "ESZSL", "eszsl:ESZSL", "statistics", large_scale=True),
+    Entry("eszsl_lr", "ESZSL_LR", "refinement.eszsl_lr:ESZSLLR", "statistics", refines="eszsl", pool=True),
+    Entry("eszsl_net", "ESZSL (network)", "daezsl.eszsl_net:ESZSLNet", "epochs", large_scale=True),
+    Entry("exem", "EXEM", "exem:EXEM"),
+    Entry("iap", "IAP", "iap:IAP"),
+    Entry("jlse", "JLSE", "jlse:JLSE"),
+    Entry("latem", "LatEm", "latem:LatEm"),
+    Entry("rkt", "RKT", "rkt:RKT", "statistics"),
+    Entry("secml", "SECML", "secml:SECML"),
+    Entry("sje", "SJE", "sje:SJE"),
+    Entry("sse", "SSE", "sse:SSE"),
+    Entry("sync", "SynC", "sync:SynC"),
+)
+
+#: name -> entry.
+METHODS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+
+
+def method_class(name: str) -> type[ZeroShotClassifier]:
+    """The class registered under ``name``."""
+    if name not in METHODS:
+        raise ValueError(f"unknown method {name!r}; expected one of: {', '.join(sorted(METHODS))}")
+    return METHODS[name].load()
+
+
+def method_name(model: ZeroShotClassifier) -> str:
+    """The name under which the class of a model is registered."""
+    place = f"{type(model).__module__}:{type(model).__name__}".removeprefix("aezsl.methods.")
+    name = next((entry.name for entry in METHODS.values() if entry.place == place), None)
+    if name is None:
+        raise ValueError(f"{place} is not a registered method; add it to aezsl.methods.registry")
+    return name
+
+
+def make_method(name: str, **params: object) -> ZeroShotClassifier:
+    """An unfitted estimator of the method registered under ``name``."""
+    cls = method_class(name)
+    known = cls().get_params()
+    if unknown := sorted(set(params) - set(known)):
+        raise ValueError(
+            f"{name} has no parameter {', '.join(unknown)}; it takes: {', '.join(sorted(known)) or 'none'}"
+        )
+    return cls(**params)

@@ -1,0 +1,90 @@
+"""What a method learns from: samples of seen classes, or their statistics, and what several fits on them share."""
+
+from collections.abc import Callable, Hashable
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aezsl.arrays import Array, Labels
+from aezsl.data.once import Once
+from aezsl.data.statistics import SeenStatistics
+from aezsl.methods.checks import check_counts, check_labels, check_rows, check_semantics
+from aezsl.methods.shared.linalg import moment_eigh, row_space_eigh
+
+T = TypeVar("T")
+
+
+class SeenData:
+    """Checked training data: X (n, d) with y (n,) row numbers of S, or their statistics, and S (Cs, a).
+
+    Fits on the same object share what depends on no searched parameter (``shared``); fits on equal samples, of
+    whichever methods, share decompositions where they are given the same ``spectra``. A fit on an object of its own
+    shares nothing, so that what it costs does not depend on who came before.
+    """
+
+    def __init__(
+        self, X: ArrayLike | SeenStatistics, y: ArrayLike | None, S: ArrayLike, spectra: Once | None = None
+    ) -> None:
+        self.S: Array = check_semantics("S", S).copy()  # the caller's array may change later
+        if len(self.S) < 2:
+            raise ValueError(f"S must describe at least two seen classes, got {len(self.S)}")
+        self._samples: tuple[Array, Labels] | None = None
+        if isinstance(X, SeenStatistics):
+            if len(X.counts) != len(self.S):
+                raise ValueError(f"the statistics are of {len(X.counts)} classes, but S describes {len(self.S)}")
+            check_counts(X.counts)
+            self.statistics, self.n_features = X, X.sums.shape[1]
+        else:
+            rows = check_rows("X", X, what="features")
+            self._samples = rows, check_labels(np.empty(0) if y is None else y, len(rows), len(self.S))
+            self.n_features = rows.shape[1]
+        self._spectra = Once() if spectra is None else spectra
+        self.shared = Once()
+
+    @property
+    def from_statistics(self) -> bool:
+        """Whether only statistics are known."""
+        return self._samples is None
+
+    @property
+    def X(self) -> Array:
+        """The samples (n, d)."""
+        return self._known()[0]
+
+    @property
+    def y(self) -> Labels:
+        """Their classes (n,), row numbers of S."""
+        return self._known()[1]
+
+    def _known(self) -> tuple[Array, Labels]:
+        if self._samples is None:
+            raise ValueError("this method learns from all samples, and was given their statistics: give X, y and S")
+        return self._samples
+
+    @cached_property
+    def statistics(self) -> SeenStatistics:
+        """Sums over the samples."""
+        return SeenStatistics.from_samples(*self._known(), len(self.S))
+
+    def spectrum(self) -> tuple[Array, Array]:
+        """U (d, r) and l (r,) of ``X'X = U diag(l) U'`` on the row space of X."""
+        return self._spectra("features", lambda: moment_eigh(self.statistics))
+
+    def centred_spectrum(self) -> tuple[Array, Array, Array]:
+        """The mean (d,) of the samples, and U, l of the samples without it."""
+
+        def compute() -> tuple[Array, Array, Array]:
+            mean = self.X.mean(axis=0, dtype=np.float64)
+            return mean, *row_space_eigh(self.X - mean)
+
+        return self._spectra("centred features", compute)
+
+    def semantic_spectrum(self) -> tuple[Array, Array]:
+        """V (a, r) and t (r,) of ``S'S = V diag(t) V'`` on the row space of S."""
+        return self._spectra("semantics", lambda: row_space_eigh(self.S))
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What the fits on this object share, computed by the first of them."""
+        return self.shared(key, compute)

@@ -1,0 +1,94 @@
+"""The road of every method: choose parameters, fit on the seen classes, adapt to the targets, rank the test images."""
+
+from typing import Any
+
+import pandas as pd
+
+from aezsl.data.problem import Problem
+from aezsl.evaluation.metrics import HIT_KS
+from aezsl.evaluation.ranking import Ranking
+from aezsl.methods import TargetClassifier, make_method, method_class
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+from aezsl.provenance import Cost, make_record
+from aezsl.selection import SelectionStore, select_parameters
+from aezsl.serving.recipe import Recipe
+from aezsl.serving.trained import TrainedModel
+
+
+def select(
+    problem: Problem,
+    method: dict[str, Any],
+    selection: dict[str, Any],
+    store: SelectionStore,
+    name: str,
+    base_chosen: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The parameters to use, chosen on validation classes.
+
+    A method that refines another keeps the parameters that were chosen for that one alone.
+    """
+    init = {**(base_chosen or {}), **method["init"]}
+    grid = {**method_class(name).grid, **method["grid"]}
+    return select_parameters(name, problem, init, grid, selection, store)
+
+
+def fit(problem: Problem, chosen: dict[str, Any], recipe: Recipe, name: str) -> tuple[TrainedModel, dict[str, Any]]:
+    """The method, fitted on all seen classes, with its recipe; and what the fit cost."""
+    model = make_method(name, **chosen)
+    with Cost("fit") as cost:
+        model.fit(problem.X_train, problem.y_train, problem.S_seen)
+    return TrainedModel(model, recipe), cost.measured
+
+
+def fit_by_epochs(
+    problem: Problem, chosen: dict[str, Any], recipe: Recipe, checkpoint: CheckpointFolder, name: str
+) -> tuple[TrainedModel, dict[str, Any], pd.DataFrame]:
+    """As ``fit`` for a method trained by epochs: an interrupted run is resumed, and the epochs are a table."""
+    model: Any = make_method(name, **chosen)
+    with Cost("fit") as cost:
+        model.fit_resumable(problem.X_train, problem.y_train, problem.S_seen, checkpoint)
+    return TrainedModel(model, recipe), cost.measured, model.training_history()
+
+
+def fit_around_base(
+    base: TrainedModel, chosen: dict[str, Any], recipe: Recipe, name: str
+) -> tuple[TrainedModel, dict[str, Any]]:
+    """The method around the base that is fitted already; and the cost of that: next to nothing."""
+    model: Any = make_method(name, **chosen)
+    with Cost("fit") as cost:
+        model.with_base(base.model)
+    return TrainedModel(model, recipe), cost.measured
+
+
+def clear_checkpoint(checkpoint: CheckpointFolder, trained: Any) -> None:
+    """Once the trained model is saved, its checkpoints are of no use."""
+    checkpoint.clear()
+
+
+def adapt(trained: TrainedModel, problem: Problem) -> tuple[TargetClassifier, dict[str, Any]]:
+    """The classifier of the target classes, and what it cost to solve for them."""
+    with Cost("adapt") as cost:
+        classifier = trained.model.adapt(problem.S_target)
+    return classifier, cost.measured
+
+
+def rank_targets(
+    classifier: TargetClassifier, problem: Problem, fit_cost: dict[str, Any], adapt_cost: dict[str, Any]
+) -> tuple[Ranking, dict[str, Any]]:
+    """The best target classes of every test image, and the record of cost and origin."""
+    with Cost("rank") as cost:
+        if len(problem.X_test):
+            ranking = classifier.rank(problem.X_test, max(HIT_KS))
+        else:
+            ranking = Ranking.empty(min(max(HIT_KS), len(problem.S_target)))
+    return ranking, make_record(fit_cost | adapt_cost | cost.measured, problem.fingerprint)
+
+
+def rank_both_sides(
+    classifier: TargetClassifier, problem: Problem, fit_cost: dict[str, Any], adapt_cost: dict[str, Any]
+) -> tuple[Ranking, Ranking, dict[str, Any]]:
+    """Test images ranked among seen and among unseen classes, from scores for all classes together; and the record."""
+    problem.require("gzsl")
+    with Cost("rank") as cost:
+        sides = classifier.rank_sides(problem.X_test, len(problem.S_seen), max(HIT_KS))
+    return *sides, make_record(fit_cost | adapt_cost | cost.measured, problem.fingerprint)

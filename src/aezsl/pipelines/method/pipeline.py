@@ -1,0 +1,65 @@
+"""problem -> parameters -> model -> classifier of the targets -> ranking: the one template of all methods."""
+
+from kedro.pipeline import Node, Pipeline, node
+
+from aezsl.methods import Entry
+from aezsl.pipelines import with_fixed
+from aezsl.pipelines.method.nodes import (
+    adapt,
+    clear_checkpoint,
+    fit,
+    fit_around_base,
+    fit_by_epochs,
+    rank_both_sides,
+    rank_targets,
+    select,
+)
+
+
+def create_pipeline(method: Entry, setting: str = "zsl") -> Pipeline:
+    """The road of one method; the caller puts it under the method's namespace.
+
+    A method with a pool adapts in a stage of its own, the pipeline ``label_refinement``.
+    """
+    nodes = [_select(method), *_fit(method)]
+    if not method.pool:
+        nodes.append(
+            node(adapt, {"trained": "model", "problem": "problem"}, ["classifier", "adapt_cost"], name="adapt")
+        )
+    return Pipeline([*nodes, create_ranking_node(setting)], tags="training")
+
+
+def create_ranking_node(setting: str = "zsl") -> Node:
+    """Ranks the test images among the targets, or among seen and unseen classes."""
+    inputs = {"classifier": "classifier", "problem": "problem", "fit_cost": "fit_cost", "adapt_cost": "adapt_cost"}
+    if setting == "zsl":
+        return node(rank_targets, inputs, ["ranking", "record"], name="rank_targets")
+    return node(rank_both_sides, inputs, ["seen_ranking", "unseen_ranking", "record"], name="rank_both_sides")
+
+
+def _select(method: Entry) -> Node:
+    inputs = {
+        "problem": "problem",
+        "method": "params:method",
+        "selection": "params:selection",
+        "store": "selection",
+    }
+    if method.refines:
+        inputs["base_chosen"] = "base_chosen"
+    return node(with_fixed(select, name=method.name), inputs, "chosen", name="select_parameters")
+
+
+def _fit(method: Entry) -> list[Node]:
+    inputs = {"chosen": "chosen", "recipe": "problem_recipe"}
+    if method.refines:
+        function, inputs, outputs = fit_around_base, inputs | {"base": "base_model"}, ["model", "fit_cost"]
+        return [node(with_fixed(function, name=method.name), inputs, outputs, name="fit_model")]
+    inputs["problem"] = "problem"
+    if not method.epochs:
+        return [node(with_fixed(fit, name=method.name), inputs, ["model", "fit_cost"], name="fit_model")]
+    inputs["checkpoint"] = "checkpoint"
+    outputs = ["model", "fit_cost", "training_history"]
+    return [
+        node(with_fixed(fit_by_epochs, name=method.name), inputs, outputs, name="fit_model"),
+        node(clear_checkpoint, {"checkpoint": "checkpoint", "trained": "model"}, None, name="clear_checkpoint"),
+    ]
