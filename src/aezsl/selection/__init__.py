@@ -1,6 +1,14 @@
 """Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
 
 from aezsl.selection.folds import class_folds, class_split, held_out_mask
-from aezsl.selection.search import cross_validate, grid_points, most_cautious
+from aezsl.selection.search import cross_validate, effective_grid, grid_points, most_cautious
 
-__all__ = ["class_folds", "class_split", "cross_validate", "grid_points", "held_out_mask", "most_cautious"]
+__all__ = [
+    "class_folds",
+    "class_split",
+    "cross_validate",
+    "effective_grid",
+    "grid_points",
+    "held_out_mask",
+    "most_cautious",
+]
