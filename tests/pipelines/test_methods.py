@@ -12,7 +12,7 @@ from kedro.runner import SequentialRunner
 
 from aezsl.data.candidates import Candidates
 from aezsl.data.problem import Problem
-from aezsl.methods import METHODS, REFINES
+from aezsl.methods import METHODS, REFINES, method_class
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
@@ -53,13 +53,14 @@ def make_problem(setting):
 
 def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, former=None):
     """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere."""
-    shared = {**parameters("parameters_training.yml"), **parameters("parameters_evaluation.yml")}
+    names = ("selection", "evaluation", "calibration", "sensitivity")
+    shared = {key: value for name in names for key, value in parameters(f"parameters_{name}.yml").items()}
     shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
     inputs = {f"params:{key}": value for key, value in shared.items()}
     inputs |= {f"params:sensitivity.{key}": value[:3] for key, value in shared["sensitivity"].items()}
     for name in methods:
         method = parameters(f"parameters/{name}.yml")[name]
-        method["grid"] = {key: values[len(values) // 2 :][:n_values] for key, values in method["grid"].items()}
+        method["grid"] = {key: values[len(values) // 2 :][:n_values] for key, values in method_class(name).grid.items()}
         inputs |= {
             f"params:{name}": method,
             f"{prefix}{name}.former_selection": (former or {}).get(name, pd.DataFrame()),
