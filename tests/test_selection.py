@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.evaluation.metrics import per_class_accuracy
-from aezsl.methods import make_method
+from aezsl.methods import METHODS, make_method, method_class
 from aezsl.methods.base import ZeroShotClassifier
-from aezsl.selection import class_folds, class_split, cross_validate, grid_points, most_cautious_first
+from aezsl.selection import class_folds, class_split, cross_validate, effective_grid, grid_points, most_cautious_first
 from tests.synthetic import make_synthetic
 
 
@@ -74,6 +74,44 @@ class TestClassSplit:
         assert len(training[0]) + len(validation[0]) == len(X)
         assert not set(training[2][:, 0]) & set(validation[2][:, 0])
         np.testing.assert_array_equal(validation[2], S[held_out])
+
+
+class TestEffectiveGrid:
+    @pytest.mark.parametrize("name", METHODS)
+    def test_nothing_named_is_the_grid_of_the_class(self, name):
+        assert list(effective_grid(name, {}).items()) == list(method_class(name).grid.items())
+
+    def test_a_named_parameter_replaces_its_values_and_keeps_its_place(self):
+        grid = effective_grid("aezsl", {"lambda3": [5.0], "lambda1": [1.0, 2.0]})
+        assert list(grid) == ["lambda1", "lambda2", "lambda3"]
+        assert (grid["lambda1"], grid["lambda3"]) == ([1.0, 2.0], [5.0])
+        assert grid["lambda2"] == method_class("aezsl").grid["lambda2"]
+
+    def test_a_parameter_that_the_class_does_not_search_comes_last(self):
+        assert list(effective_grid("aezsl_lr", {"k": [50, 100]}))[-1] == "k"
+        assert effective_grid("daezsl", {"rho": [0.1, 0.5]}) == {"rho": [0.1, 0.5]}
+
+    def test_the_class_keeps_its_own_grid(self):
+        before = dict(method_class("eszsl").grid)
+        effective_grid("eszsl", {"gamma": [1.0]})["lam"] = [2.0]
+        assert method_class("eszsl").grid == before
+
+    @pytest.mark.parametrize(
+        ("grid", "message"),
+        [
+            ({"lamda1": [1.0]}, "aezsl.grid names 'lamda1', which is not a parameter of aezsl; did you mean lambda1?"),
+            ({"speed": [1.0]}, "not a parameter of aezsl; it takes: lambda1, lambda2, lambda3, max_iter, memory_mb"),
+            ({"lambda1": 0.1}, "aezsl.grid.lambda1 must be a list of at least one value, got 0.1"),
+            ({"lambda1": "0.1"}, "aezsl.grid.lambda1 must be a list of at least one value, got '0.1'"),
+            ({"lambda1": []}, r"aezsl.grid.lambda1 must be a list of at least one value, got \[\]"),
+            ({"lambda1": None}, "aezsl.grid.lambda1 must be a list of at least one value, got None"),
+            (None, "aezsl.grid must name parameters and their values, or be {}, got None"),
+        ],
+    )
+    def test_what_cannot_be_searched_is_refused_in_one_sentence(self, grid, message):
+        with pytest.raises(ValueError, match=message) as raised:
+            effective_grid("aezsl", grid)
+        assert "\n" not in str(raised.value)
 
 
 def test_grid_points_run_the_last_parameter_fastest():

@@ -1,12 +1,15 @@
 """Adding a method is: its file, its parameters file, its test file, one registry line. This holds it true."""
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from aezsl.methods import METHODS, make_method, method_class
+from aezsl.methods.refinement.label_refinement import LabelRefinement
+from aezsl.selection import effective_grid
 from tests.methods.contract import MethodContract
 
 ROOT = Path(__file__).parents[2]
@@ -44,8 +47,22 @@ def test_parameters_file_matches_the_class(name):
     assert path.exists(), f"{name} needs its parameters in {path.relative_to(ROOT)}"
     parameters = yaml.safe_load(path.read_text())[name]
     cls = method_class(name)
-    assert parameters["grid"] == {key: list(values) for key, values in cls.grid.items()}
-    make_method(name, **parameters["init"]).set_params(**{key: values[0] for key, values in cls.grid.items()})
+    assert set(parameters) == {"init", "grid"}
+    assert set(parameters["grid"]) <= set(cls.grid), "only what the class searches: its grid stands there"
+    assert not set(parameters["init"]) & set(cls.grid), "the search would replace it"
+    searched = {key: values[0] for key, values in effective_grid(name, parameters["grid"]).items()}
+    make_method(name, **parameters["init"]).set_params(**searched)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_parameter_is_explained_by_the_class(name):
+    """By its own docstring, or by that of a class whose parameters it takes over."""
+    sources = [*method_class(name).__mro__]
+    if base := METHODS[name].refines:
+        sources += [LabelRefinement, method_class(base)]
+    text = "\n".join(source.__doc__ or "" for source in sources)
+    explained = {word for line in re.findall(r"^ +([\w, ]+) : \S", text, re.MULTILINE) for word in line.split(", ")}
+    assert set(method_class(name)().get_params()) <= explained
 
 
 def test_every_method_inherits_the_contract_suite():

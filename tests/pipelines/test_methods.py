@@ -54,7 +54,8 @@ def make_problem(setting):
 
 def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, parameter_files=None):
     """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere."""
-    shared = {**parameters("parameters_training.yml"), **parameters("parameters_evaluation.yml")}
+    names = ("selection", "evaluation", "calibration", "sensitivity")
+    shared = {key: value for name in names for key, value in parameters(f"parameters_{name}.yml").items()}
     shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
     inputs = {f"params:{key}": value for key, value in shared.items()}
     inputs |= {f"params:sensitivity.{key}": value[:3] for key, value in shared["sensitivity"].items()}

@@ -57,11 +57,12 @@ class AMP(ZeroShotClassifier):
 
     """
 
+    # Widths are relative to neighbours' distances, so these values serve semantics of any scale.
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam": [1.0, 10.0],
         "k": [3, 10, 50],
         "bandwidth": [0.4, 0.8, 1.6],
-        "image_bandwidth": [0.1, 0.2, 0.4, 0.8],
+        "image_bandwidth": [0.1, 0.2, 0.4, 0.8],  # narrower: regression shrinks the differences between images
     }
     citation: ClassVar[str] = (
         "Z. Fu, T. Xiang, E. Kodirov and S. Gong. Zero-shot object recognition by semantic manifold distance. "

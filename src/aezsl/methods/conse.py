@@ -37,7 +37,10 @@ class ConSE(ZeroShotClassifier):
 
     """
 
-    grid: ClassVar[Mapping[str, list[Any]]] = {"C": [1.0, 10.0], "T": [1, 3, 10, 30, 100]}
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "C": [1.0, 10.0],
+        "T": [1, 3, 10, 30, 100],  # from the likeliest class alone to many; the original tries 1, 10 and 1000
+    }
     citation: ClassVar[str] = (
         "M. Norouzi, T. Mikolov, S. Bengio, Y. Singer, J. Shlens, A. Frome, G. S. Corrado and J. Dean. Zero-shot "
         "learning by convex combination of semantic embeddings. ICLR 2014."

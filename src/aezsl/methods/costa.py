@@ -50,7 +50,10 @@ class COSTA(LinearZeroShotClassifier):
 
     """
 
-    grid: ClassVar[Mapping[str, list[Any]]] = {"C": [0.01, 0.1, 1.0], "n_related": [2, 3, 5, 10, 20]}
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "C": [0.01, 0.1, 1.0],
+        "n_related": [2, 3, 5, 10, 20],  # few: from all seen classes every unseen one would be nearly their mean
+    }
     citation: ClassVar[str] = (
         "T. Mensink, E. Gavves and C. G. M. Snoek. COSTA: co-occurrence statistics for zero-shot classification. "
         "CVPR 2014."

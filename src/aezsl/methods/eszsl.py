@@ -36,6 +36,7 @@ class ESZSL(LinearZeroShotClassifier):
 
     """
 
+    # The range that the paper this project implements searches for the lambdas of AEZSL.
     grid: ClassVar[Mapping[str, list[float]]] = {
         "gamma": [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
         "lam": [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],

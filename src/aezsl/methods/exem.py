@@ -52,10 +52,10 @@ class EXEM(ZeroShotClassifier):
     """
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "standardise": [False, True],
-        "C": [10.0, 100.0],
+        "standardise": [False, True],  # the original's 1NN and 1NNs
+        "C": [10.0, 100.0],  # relative to the exemplars' scale, so valid for any features
         "nu": [0.25, 1.0],
-        "gamma": [0.25, 1.0, 4.0],
+        "gamma": [0.25, 1.0, 4.0],  # for semantics of unit length
     }
     citation: ClassVar[str] = (
         "S. Changpinyo, W.-L. Chao and F. Sha. Predicting visual exemplars of unseen classes for zero-shot "

@@ -40,6 +40,7 @@ class IAP(ZeroShotClassifier):
 
     """
 
+    # A power of ten on either side of the default.
     grid: ClassVar[Mapping[str, list[float]]] = {"C": [1.0, 10.0, 100.0]}
     citation: ClassVar[str] = (
         "C. H. Lampert, H. Nickisch and S. Harmeling. Attribute-based classification for zero-shot visual object "

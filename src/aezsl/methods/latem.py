@@ -46,7 +46,10 @@ class LatEm(ZeroShotClassifier):
 
     """
 
-    grid: ClassVar[Mapping[str, list[Any]]] = {"n_maps": [2, 4, 6], "learning_rate": [30.0, 100.0]}
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "n_maps": [2, 4, 6],  # one map is SJE; the original tries up to 10
+        "learning_rate": [30.0, 100.0],  # times passes, about the original's for CUB; see what differs
+    }
     citation: ClassVar[str] = (
         "Y. Xian, Z. Akata, G. Sharma, Q. Nguyen, M. Hein and B. Schiele. "
         "Latent embeddings for zero-shot classification. CVPR 2016."

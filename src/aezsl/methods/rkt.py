@@ -58,8 +58,8 @@ class RKT(LinearZeroShotClassifier):
     """
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "learn_from": ["virtual", "both", "seen"],
-        "sparsity": [1e-3, 3e-3, 1e-2, 1e-1],
+        "learn_from": ["virtual", "both", "seen"],  # the paper's three ways
+        "sparsity": [1e-3, 3e-3, 1e-2, 1e-1],  # for semantics of unit norm
         "gamma": [1.0, 10.0, 100.0],
         "lam": [1e-3, 1e-2, 1e-1],
     }

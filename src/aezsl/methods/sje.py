@@ -40,7 +40,11 @@ class SJE(LinearZeroShotClassifier):
 
     """
 
-    grid: ClassVar[Mapping[str, list[Any]]] = {"learning_rate": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0], "n_epochs": [10, 30]}
+    # There is no penalty: rate and number of passes are the regularisation.
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "learning_rate": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0],  # below 1 for text vectors
+        "n_epochs": [10, 30],
+    }
     citation: ClassVar[str] = (
         "Z. Akata, S. Reed, D. Walter, H. Lee and B. Schiele. "
         "Evaluation of output embeddings for fine-grained image classification. CVPR 2015."

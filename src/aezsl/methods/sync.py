@@ -55,6 +55,7 @@ class SynC(LinearZeroShotClassifier):
 
     """
 
+    # Powers of two; the authors' grids are wider. W is trained once per lam, so that values of scale cost little.
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam": [2.0**-20, 2.0**-17, 2.0**-14, 2.0**-11],
         "scale": [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0],

@@ -2,7 +2,7 @@
 
 from aezsl.selection.calibration import validated_constant
 from aezsl.selection.folds import class_folds, class_split, held_out_mask
-from aezsl.selection.search import cross_validate, grid_points, most_cautious_first, select_parameters
+from aezsl.selection.search import cross_validate, effective_grid, grid_points, most_cautious_first, select_parameters
 from aezsl.selection.store import SelectionStore, selection_key
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "class_folds",
     "class_split",
     "cross_validate",
+    "effective_grid",
     "grid_points",
     "held_out_mask",
     "most_cautious_first",

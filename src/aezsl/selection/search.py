@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from itertools import product
 from typing import Any
 
@@ -68,6 +69,25 @@ def _score_points(
         return table
     n_samples = sum(int(np.isin(problem.y_train, fold).sum()) for fold in folds)
     return most_cautious_first(table, cautious, n_samples)
+
+
+def effective_grid(name: str, grid: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """What is searched for the method ``name``: the grid of its class, with the values of ``grid`` where it has some.
+
+    The parameters keep the class's order, others that ``grid`` names come behind them: any parameter can be searched.
+    """
+    if not isinstance(grid, Mapping):
+        raise ValueError(f"{name}.grid must name parameters and their values, or be {{}}, got {grid!r}")
+    cls = method_class(name)
+    known = cls().get_params()
+    for parameter, values in grid.items():
+        if parameter not in known:
+            near = get_close_matches(parameter, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes: {', '.join(sorted(known))}"
+            raise ValueError(f"{name}.grid names {parameter!r}, which is not a parameter of {name}; {hint}")
+        if not isinstance(values, list | tuple) or not values:
+            raise ValueError(f"{name}.grid.{parameter} must be a list of at least one value, got {values!r}")
+    return {**cls.grid, **grid}
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ class AEZSLSim(AEZSL):
     Symbols, shapes and parameters as in ``AEZSL``.
     """
 
+    # As AEZSL's: lambda3 is fixed.
     grid: ClassVar[Mapping[str, list[float]]] = {name: AEZSL.grid[name] for name in ("lambda1", "lambda2")}
 
     def __init__(self, lambda1: float = 1.0, lambda2: float = 1.0, memory_mb: float = 2048) -> None:

@@ -82,6 +82,7 @@ class DAEZSL(LinearZeroShotClassifier):
     """
 
     needs: ClassVar[Needs] = "epochs"
+    # Nothing: the paper gives its settings, and early stopping finds the number of epochs.
     grid: ClassVar[Mapping[str, list[Any]]] = {}
     citation: ClassVar[str] = (
         "L. Niu, J. Cai, A. Veeraraghavan, L. Zhang. Zero-shot learning via category-specific visual-semantic mapping "

@@ -19,7 +19,7 @@ class AEZSLLROneStep(AEZSLLR):
 
     defaults: ClassVar[Mapping[str, Any]] = {"n_components": 256, "one_step": True}
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "n_components": [128, 256, 512],
-        "gamma2": [0.0, 0.1],
-        "gamma3": [0.0, 0.1, 1.0],
+        "n_components": [128, 256, 512],  # principal axes of the pool: how freely P moves
+        "gamma2": [0.0, 0.1],  # pull towards similar classes, relative to gamma1; zero: off
+        "gamma3": [0.0, 0.1, 1.0],  # smoothness on the neighbourhood graph, likewise
     }

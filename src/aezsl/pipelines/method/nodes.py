@@ -7,10 +7,10 @@ import pandas as pd
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods import TargetClassifier, make_method, method_class
+from aezsl.methods import TargetClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.provenance import Cost, make_record
-from aezsl.selection import SelectionStore, select_parameters
+from aezsl.selection import SelectionStore, effective_grid, select_parameters
 from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
@@ -28,8 +28,7 @@ def select(
     A method that refines another keeps the parameters that were chosen for that one alone.
     """
     init = {**(base_chosen or {}), **method["init"]}
-    grid = {**method_class(name).grid, **method["grid"]}
-    return select_parameters(name, problem, init, grid, selection, store)
+    return select_parameters(name, problem, init, effective_grid(name, method["grid"]), selection, store)
 
 
 def fit(problem: Problem, chosen: dict[str, Any], recipe: Recipe, name: str) -> tuple[TrainedModel, dict[str, Any]]:

@@ -1,0 +1,57 @@
+"""Parameters: each explained where it stands, environments that say only what is theirs, and a map of the files."""
+
+import inspect
+import re
+from itertools import pairwise
+
+import pytest
+import yaml
+
+from aezsl.encoders.texts.semantics import KINDS
+from tests.conftest import ROOT
+
+CONF = ROOT / "conf"
+FILES = sorted([*CONF.glob("base/parameters*.yml"), *CONF.glob("base/parameters/*.yml")])
+ENVIRONMENTS = sorted(path.parent.name for path in CONF.glob("*/parameters.yml") if path.parent.name != "local")
+
+
+def leaves(tree, path=()):
+    """Every value with the path of names that leads to it; a list is one value."""
+    if not isinstance(tree, dict) or not tree:
+        return {path: tree}
+    return {where: value for name, part in tree.items() for where, value in leaves(part, (*path, name)).items()}
+
+
+def base():
+    return {where: value for file in FILES for where, value in leaves(yaml.safe_load(file.read_text())).items()}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_parameter_is_explained_where_it_stands(file):
+    lines = file.read_text().splitlines()
+    parameters = [(above, line) for above, line in pairwise(lines) if re.match(r" {2,4}(?!init:$)\w+:", line)]
+    assert parameters
+    assert [line for above, line in parameters if "#" not in line and not above.lstrip().startswith("#")] == []
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_an_environment_says_only_what_is_its_own(env):
+    known = base()
+    own = leaves(yaml.safe_load((CONF / env / "parameters.yml").read_text()))
+    assert set(own) <= set(known), "base has, and explains, every parameter"
+    assert [where for where, value in own.items() if value == known[where]] == []
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "auto"])
+def test_every_kind_of_semantics_is_listed_with_its_settings(kind):
+    text = (CONF / "base" / "parameters_semantic_embedding.yml").read_text()
+    (listed,) = re.findall(rf"^  #   {kind}( \{{[\w, ]+\}})?  ", text, re.MULTILINE)
+    arguments = inspect.signature(KINDS[kind]).parameters if kind in KINDS else []
+    assert re.findall(r"\w+", listed) == [name for name in arguments if name not in ("classes", "reference")]
+
+
+def test_the_map_names_every_file_and_environment():
+    page = (CONF / "README.md").read_text()
+    files = [path.name for path in CONF.glob("base/*.yml")]
+    folders = [f"{path.name}/" for path in CONF.iterdir() if path.is_dir()]
+    assert [name for name in files + folders if f"`{name}`" not in page] == []
