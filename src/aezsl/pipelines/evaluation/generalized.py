@@ -8,14 +8,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from aezsl.data.problem import Problem
-from aezsl.evaluation.calibration import (
-    SeenUnseenCurve,
-    choose_constant,
-    gzsl_metrics,
-    merge,
-    seen_unseen_curve,
-)
-from aezsl.evaluation.metrics import HIT_KS
+from aezsl.evaluation.calibration import SeenUnseenCurve, choose_constant, merge, seen_unseen_curve
+from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier, make_method
 from aezsl.pipelines.training.nodes import make_record
