@@ -135,7 +135,7 @@ def explain_mapping(
     name = settings["class_name"] or (cases["cases"][0]["class_name"] if cases["cases"] else names[0])
     if name not in names:
         raise ValueError(
-            f"qualitative.class_name is {name!r}, which is no target class; it must be one such as {names[0]!r}"
+            f"qualitative.class_name is {name!r}, which is not a target class; it must be one such as {names[0]!r}"
         )
     c = names.index(name)
     drawn = np.unique(np.append(np.linspace(0, len(S) - 1, min(settings["mappings"], len(S))).astype(int), c))

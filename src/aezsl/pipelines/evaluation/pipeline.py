@@ -8,7 +8,6 @@ from aezsl.methods import REFINES
 from aezsl.pipelines.evaluation.generalized import (
     apply_constant,
     calibrate,
-    draw_seen_unseen_curve,
     evaluate_generalized,
     rank_both_sides,
 )
@@ -20,6 +19,7 @@ from aezsl.pipelines.evaluation.nodes import (
     tabulate_predictions,
 )
 from aezsl.pipelines.training.pipeline import bound
+from aezsl.reporting.curves import draw_seen_unseen_curve
 from aezsl.reporting.gallery import draw_gallery
 
 

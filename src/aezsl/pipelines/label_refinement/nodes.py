@@ -3,7 +3,6 @@
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import HIT_KS
@@ -13,7 +12,6 @@ from aezsl.methods.refinement.refined import RefinedClassifier
 from aezsl.methods.refinement.rounds import Round
 from aezsl.pipelines.training.nodes import make_record, rank_targets, select_parameters
 from aezsl.provenance import Cost
-from aezsl.reporting.style import BLUE, GREY, new_figure
 
 
 def select_refinement(
@@ -49,18 +47,3 @@ def refine_labels(
         history = pd.DataFrame(model.refine(problem.X_test, problem.S_target, problem.y_test).history)
         ranking = model.rank(problem.X_test, problem.S_target, max(HIT_KS))
     return ranking, history, make_record(fit_cost | cost.measured, problem)
-
-
-def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:
-    """Accuracy of all current labels against the rounds; where labels are not known, how many changed."""
-    known = len(history) > 0 and history["accuracy"].notna().all()
-    title = f"{name}: label refinement, {len(history)} round{'' if len(history) == 1 else 's'}"
-    figure, axes = new_figure("Round", "Accuracy of all labels (%)" if known else "Labels changed", title)
-    marker = "o" if len(history) < 60 else ""
-    if known:
-        axes.plot(history["round"], 100 * history["accuracy"], marker=marker, color=BLUE)
-        axes.axhline(100 * history["accuracy"].iloc[0], color=GREY, linestyle="--", linewidth=1, label="first round")
-        axes.legend(frameon=False)
-    else:
-        axes.plot(history["round"], history["changed"], marker=marker, color=BLUE)
-    return figure

@@ -4,11 +4,11 @@ from kedro.pipeline import Pipeline, node
 
 from aezsl.pipelines.label_refinement.nodes import (
     adopt_base,
-    draw_refinement_curve,
     refine_labels,
     select_refinement,
 )
 from aezsl.pipelines.training.pipeline import bound
+from aezsl.reporting.curves import draw_refinement_curve
 
 
 def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:

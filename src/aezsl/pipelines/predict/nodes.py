@@ -1,6 +1,5 @@
 """New images, named by a trained model."""
 
-import math
 from typing import Any
 
 import pandas as pd
@@ -37,7 +36,5 @@ def classify(
 
 
 def draw_new(predictions: pd.DataFrame, new: NewImages, settings: dict[str, Any]) -> Figure:
-    """The picture sheet, no larger than the images fill."""
-    columns = min(settings["columns"], len(predictions))
-    rows = min(settings["rows"], math.ceil(len(predictions) / columns))
-    return draw_gallery(predictions.drop(columns="path"), new.images, {**settings, "columns": columns, "rows": rows})
+    """The picture sheet."""
+    return draw_gallery(predictions.drop(columns="path"), new.images, settings)

@@ -2,8 +2,9 @@
 
 from kedro.pipeline import Pipeline, node, pipeline
 
-from aezsl.pipelines.sensitivity.nodes import draw_sensitivity, vary_parameter
+from aezsl.pipelines.sensitivity.nodes import vary_parameter
 from aezsl.pipelines.training.pipeline import bound
+from aezsl.reporting.curves import draw_sensitivity
 
 
 def create_pipeline(method: str, parameter: str) -> Pipeline:
