@@ -9,11 +9,10 @@ from aezsl.evaluation.calibration import (
     SeenUnseenCurve,
     ausuc,
     choose_constant,
-    gzsl_metrics,
     merge,
     seen_unseen_curve,
 )
-from aezsl.evaluation.metrics import accuracy, hit_at_k, per_class_accuracy
+from aezsl.evaluation.metrics import accuracy, gzsl_metrics, hit_at_k, per_class_accuracy
 from aezsl.evaluation.ranking import Ranking, top_k
 
 

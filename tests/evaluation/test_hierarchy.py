@@ -10,11 +10,10 @@ from aezsl.evaluation import hierarchy
 from aezsl.evaluation.hierarchy import (
     Hierarchy,
     feasible_sets,
-    hierarchical_metrics,
     hierarchical_precision,
     hops,
 )
-from aezsl.evaluation.metrics import hit_at_k
+from aezsl.evaluation.metrics import classification_metrics, hit_at_k
 from aezsl.evaluation.ranking import Ranking, top_k
 from tests.oracles import hierarchy as oracle
 
@@ -163,8 +162,10 @@ class TestHierarchicalPrecision:
         rng = np.random.default_rng(0)
         candidates = np.unique(random_edges(0, 12, 0, 50))
         ranking, true = top_k(rng.normal(size=(30, 12)), 20), rng.integers(0, 12, 30)
-        metrics = hierarchical_metrics(true, ranking, feasible_sets(random_edges(0, 12, 0, 50), candidates))
-        assert list(metrics) == ["hp_at_2", "hp_at_5", "hp_at_10"]
+        feasible = feasible_sets(random_edges(0, 12, 0, 50), candidates)
+        metrics = classification_metrics(true, ranking, 12, feasible)
+        hierarchical = {key: value for key, value in metrics.items() if key.startswith("hp")}
+        assert hierarchical == {f"hp_at_{k}": hierarchical_precision(true, ranking, feasible, k) for k in (2, 5, 10)}
         assert all(type(value) is float for value in metrics.values())
 
     def test_a_ranking_too_short_is_refused(self):

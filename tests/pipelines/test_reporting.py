@@ -4,16 +4,22 @@ import json
 import re
 import shutil
 import subprocess
+from base64 import b64decode
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from aezsl.datasets.results import ResultsDataset
 from aezsl.methods import make_method
+from aezsl.reporting.cases import draw_cases, draw_mapping
+from aezsl.reporting.curves import draw_refinement_curve, draw_seen_unseen_curve, draw_sensitivity
 from aezsl.reporting.explanations import explain_cases, explain_mapping
-from aezsl.reporting.page import make_page, make_tables, write_tables
+from aezsl.reporting.page import make_page
+from aezsl.reporting.tables import make_tables, write_tables
 from tests.pipelines.test_methods import make_problem
 
 PARAMETERS = {"report": {"benchmark": "made up", "gallery_width": 100}, "split": {"seed": 3}}
@@ -67,6 +73,21 @@ def test_the_mapping_says_what_pulled_it(explained):
     assert 0 < mapping["weight_share"] <= 1
 
 
+def figures(explained):
+    history = pd.DataFrame({"round": [1, 2], "accuracy": [0.5, 0.75]})
+    table = pd.DataFrame({"k": [5, 10], "accuracy": [0.7, 0.75], "per_class_accuracy": [0.7, 0.75]})
+    curve = pd.DataFrame({"constant": [0, 1], "seen": [0.7, 0], "unseen": [0.1, 0.4]})
+    points = curve.assign(point=["uncalibrated", "calibrated"])
+    return {
+        "aezsl_lr/refinement_curve.png": draw_refinement_curve(history, "aezsl_lr"),
+        "exem/refinement_curve.png": draw_refinement_curve(history, "exem"),  # of another problem
+        "aezsl_lr/sensitivity_k.png": draw_sensitivity(table, {"k": 10}, "aezsl_lr", "k"),
+        "gzsl_aezsl/seen_unseen_curve.png": draw_seen_unseen_curve(curve, points, {"ausuc": 0.2}, "aezsl"),
+        "qualitative/cases.png": draw_cases(explained[3]),
+        "qualitative/mapping.png": draw_mapping(explained[5]),
+    }
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory, explained):
     root = tmp_path_factory.mktemp("results")
@@ -82,14 +103,14 @@ def page(tmp_path_factory, explained):
         put(f"{name}/metrics.json", {"accuracy": accuracy, "per_class_accuracy": accuracy, "hit_at_5": 1.0})
         put(f"{name}/record.json", {"fit_seconds": 1.0, "rank_seconds": 0.5, "problem_fingerprint": then})
         put(f"{name}/per_class.csv", f"class_name,images,accuracy\n<cat>,10,{accuracy}\ndog,10,{accuracy}\n")
-    put("aezsl_lr/refinement_history.csv", "round,accuracy\n1,0.5\n2,0.75\n")
     put("aezsl_lr/chosen.json", {"k": 10})
+    put("aezsl_lr/selection.csv", "k,mean\n10,0.6\n5,0.7\n20,0.1\n")  # the chosen row first, though not the best
     put("aezsl_lr/sensitivity_k.csv", "k,accuracy,per_class_accuracy\n5,0.7,0.7\n10,0.75,0.75\n")
     put("gzsl_aezsl/metrics.json", {"ausuc": 0.2, "gzsl_accuracy": 0.3})
-    put("gzsl_aezsl/seen_unseen.csv", "constant,seen,unseen\n0,0.7,0.1\n1,0,0.4\n")
-    put("gzsl_aezsl/seen_unseen_points.csv", "constant,seen,unseen,point\n0,0.7,0.1,uncalibrated\n")
     put("qualitative/cases.json", explained[3])
     put("qualitative/mapping.json", explained[5])
+    for path, figure in figures(explained).items():
+        figure.savefig(root / path)
     results = ResultsDataset(folders=[str(root)], files={"summary": str(root / "summary.json")}).load()
     tables = make_tables(results)
     path = root / "index.html"
@@ -104,6 +125,32 @@ def test_page_needs_no_other_file(page):
     assert links
     assert all(link.startswith(("data:", "#")) for link in links)
     assert "<cat>" not in html  # names from data are escaped
+
+
+def pictures(html):
+    """Alternative text -> pixels of every picture on the page."""
+    found = re.findall(r'<img src="data:image/webp;base64,([^"]*)" alt="([^"]*)"', html)
+    return {alt: np.asarray(Image.open(BytesIO(b64decode(data))).convert("RGB")) for data, alt in found}
+
+
+def test_page_shows_the_figures_of_the_runs_and_no_others(page):
+    path, _ = page
+    shown = pictures(path.read_text())
+    files = {
+        "Refinement by aezsl_lr, round by round": "aezsl_lr/refinement_curve.png",
+        "Accuracy of aezsl_lr against k": "aezsl_lr/sensitivity_k.png",
+        "Seen against unseen accuracy of gzsl_aezsl": "gzsl_aezsl/seen_unseen_curve.png",
+        "Seen classes by their weight in the mapping": "qualitative/mapping.png",
+    }
+    for alt, file in files.items():
+        np.testing.assert_array_equal(shown.pop(alt), np.asarray(Image.open(path.parent / file).convert("RGB")))
+    (cases,) = shown
+    assert cases.startswith("Images that AEZSL gets right")
+
+
+def test_validation_shown_is_that_of_the_chosen_point(page):
+    (row,) = page[1]["selection"].frame.to_dict("records")
+    assert (row["method"], row["chosen"], row["validation"]) == ("aezsl_lr", "k 10", pytest.approx(60))
 
 
 def test_page_says_what_was_not_run_and_leaves_out_other_problems(page):

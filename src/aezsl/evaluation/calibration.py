@@ -20,7 +20,7 @@ float64 throughout, so that curve and merged ranking agree at every constant, to
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,20 @@ class SeenUnseenCurve:
     def index(self, constant: float | Values) -> NDArray[np.intp]:
         """The point that holds at a constant, or at each of many."""
         return np.asarray(np.searchsorted(self.breaks, constant, side="left"))
+
+    def at(self, constant: float) -> "SeenUnseenPoint":
+        """All accuracies at a constant."""
+        values = (self.seen, self.unseen, self.accuracy, self.harmonic)
+        return SeenUnseenPoint(*(float(value[self.index(constant)]) for value in values))
+
+
+class SeenUnseenPoint(NamedTuple):
+    """One point of the curve; NaN where a side has no samples."""
+
+    seen: float
+    unseen: float
+    accuracy: float
+    harmonic: float
 
 
 def seen_unseen_curve(
@@ -170,33 +184,6 @@ def merge(seen: Ranking, unseen: Ranking, constant: float, n_seen: int, n_unseen
     scores = np.hstack([seen.scores - np.float64(constant), unseen.scores])
     order = np.argsort(places, axis=1)[:, :k]
     return Ranking(np.take_along_axis(classes, order, 1), np.take_along_axis(scores, order, 1))
-
-
-def gzsl_metrics(
-    true: Labels, seen: Ranking, unseen: Ranking, n_seen: int, constant: float | None = None, per_class: bool = True
-) -> dict[str, float]:
-    """All metrics of the generalized setting, for scores as they are and, given a constant, ``_calibrated`` by it.
-
-    ``gzsl_accuracy`` counts samples (the paper's accuracy), ``gzsl_per_class_accuracy`` classes. ``gzsl_seen``,
-    ``gzsl_unseen``, ``gzsl_harmonic`` and ``ausuc`` count classes, as is usual, or samples with ``per_class=False``.
-    ``ausuc`` is the same at every constant, and so has no calibrated form. What a side without samples leaves
-    undefined is left out.
-    """
-    by_class = seen_unseen_curve(true, seen, unseen, n_seen, per_class=True)
-    by_sample = seen_unseen_curve(true, seen, unseen, n_seen, per_class=False)
-    sides = by_class if per_class else by_sample
-    metrics = {"ausuc": ausuc(sides)}
-    for suffix, value in (("", 0.0), ("_calibrated", constant)):
-        if value is not None:
-            point = sides.index(value)
-            metrics |= {
-                f"gzsl_accuracy{suffix}": float(by_sample.accuracy[by_sample.index(value)]),
-                f"gzsl_per_class_accuracy{suffix}": float(by_class.accuracy[by_class.index(value)]),
-                f"gzsl_seen{suffix}": float(sides.seen[point]),
-                f"gzsl_unseen{suffix}": float(sides.unseen[point]),
-                f"gzsl_harmonic{suffix}": float(sides.harmonic[point]),
-            }
-    return {name: value for name, value in metrics.items() if not np.isnan(value)}
 
 
 def _criterion(curve: SeenUnseenCurve, criterion: str) -> Values:

@@ -4,7 +4,6 @@ A hierarchy is a list of edges between node names, (parent, child) or any order:
 shortest path in the undirected graph. Classes are some of its nodes; paths lead through the others too.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -192,14 +191,6 @@ def hierarchical_precision(true: Labels, ranking: Ranking, feasible: FeasibleSet
     if k > ranking.classes.shape[1]:
         raise ValueError(f"hP@{k} needs the {k} best classes, this ranking holds {ranking.classes.shape[1]}")
     return float(np.mean(feasible.contain(true, ranking.classes[:, :k], k)))
-
-
-def hierarchical_metrics(
-    true: Labels, ranking: Ranking, feasible: FeasibleSets, ks: Sequence[int] = HP_KS
-) -> dict[str, float]:
-    """``hp_at_K`` for every K that leaves classes to choose from."""
-    n_classes = len(feasible.indptr) - 1
-    return {f"hp_at_{k}": hierarchical_precision(true, ranking, feasible, k) for k in ks if k < n_classes}
 
 
 def _hierarchy(edges: ArrayLike | Hierarchy) -> Hierarchy:

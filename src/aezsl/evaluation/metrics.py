@@ -1,14 +1,28 @@
-"""Accuracies, hit@K and confusions."""
+"""The metrics of the project: one table, ``METRICS``, that runs, MLflow, tables and the report page iterate.
+
+To add a metric, add its entry here. It then is computed in every run of its setting, stands in ``metrics.json`` and in
+MLflow, and has a column in the tables that the entry names.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from aezsl.arrays import Labels
+from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, seen_unseen_curve
+from aezsl.evaluation.hierarchy import HP_KS, FeasibleSets, hierarchical_precision
 from aezsl.evaluation.ranking import Ranking
 
 #: The K of flat hit@K.
 HIT_KS = (1, 2, 5, 10, 20)
+
+#: Tables that show metrics, by the names of their files.
+MetricTable = Literal["table1", "generalized", "large_scale"]
 
 
 def accuracy(true: Labels, predicted: Labels) -> float:
@@ -37,15 +51,168 @@ def hit_at_k(true: Labels, ranking: Ranking, k: int) -> float:
     return float(np.mean((ranking.classes[:, :k] == true[:, None]).any(axis=1)))
 
 
-def classification_metrics(true: Labels, ranking: Ranking, n_classes: int) -> dict[str, float]:
-    """All metrics of one label space; hit@K for the K that the number of classes does not make trivial."""
-    predicted = ranking.classes[:, 0]
-    hits = {f"hit_at_{k}": hit_at_k(true, ranking, k) for k in HIT_KS if k == 1 or k < n_classes}
-    return {
-        "accuracy": accuracy(true, predicted),
-        "per_class_accuracy": per_class_accuracy(true, predicted),
-        **hits,
-    }
+@dataclass(frozen=True)
+class ConventionalOutcome:
+    """Labelled samples, ranked among one set of classes."""
+
+    true: Labels
+    ranking: Ranking
+    n_classes: int
+    feasible: FeasibleSets | None = None  # None without a class hierarchy
+
+    @property
+    def predicted(self) -> Labels:
+        """The best class of every sample."""
+        return self.ranking.classes[:, 0]
+
+
+@dataclass(frozen=True)
+class GeneralizedOutcome:
+    """Labelled samples of seen and unseen classes, told apart with one constant subtracted from all seen scores."""
+
+    by_sample: SeenUnseenCurve
+    by_class: SeenUnseenCurve
+    sides: SeenUnseenCurve  # the one of the two that seen and unseen accuracy are read from
+    constant: float
+
+
+@dataclass(frozen=True)
+class Metric:
+    """All there is to say of a metric. Its values are shares of 1; tables show per cent.
+
+    ``function`` takes an outcome of the type ``of``. Where the metric is undefined or trivial it returns NaN, and the
+    metric is left out.
+    """
+
+    key: str  # in metrics.json, in MLflow and in table files
+    label: str  # above its column
+    of: type[ConventionalOutcome] | type[GeneralizedOutcome]
+    where: tuple[MetricTable, ...]  # the tables with a column for it
+    function: Callable[[Any], float]
+    on_page: bool = True  # False: the report page leaves it to the table's file
+    calibrated: bool = False  # True: changes with the constant, so that there is a ``<key>_calibrated`` too
+
+
+def _hit(outcome: ConventionalOutcome, k: int) -> float:
+    trivial = k > 1 and k >= outcome.n_classes
+    return np.nan if trivial else hit_at_k(outcome.true, outcome.ranking, k)
+
+
+def _hierarchical(outcome: ConventionalOutcome, k: int) -> float:
+    if outcome.feasible is None or k >= outcome.n_classes:
+        return np.nan
+    return hierarchical_precision(outcome.true, outcome.ranking, outcome.feasible, k)
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric("accuracy", "Accuracy", ConventionalOutcome, ("table1",), lambda o: accuracy(o.true, o.predicted)),
+    Metric(
+        "per_class_accuracy",
+        "Per class",
+        ConventionalOutcome,
+        ("table1",),
+        lambda o: per_class_accuracy(o.true, o.predicted),
+    ),
+    *(
+        Metric(
+            f"hit_at_{k}",
+            f"Hit@{k}",
+            ConventionalOutcome,
+            ("table1", "large_scale") if k == 5 else ("large_scale",),
+            partial(_hit, k=k),
+        )
+        for k in HIT_KS
+    ),
+    *(
+        Metric(f"hp_at_{k}", f"HP@{k}", ConventionalOutcome, ("large_scale",), partial(_hierarchical, k=k))
+        for k in HP_KS
+    ),
+    Metric(
+        "gzsl_accuracy",
+        "Accuracy",
+        GeneralizedOutcome,
+        ("generalized",),
+        lambda o: o.by_sample.at(o.constant).accuracy,
+        calibrated=True,
+    ),
+    Metric(
+        "gzsl_per_class_accuracy",
+        "Per class",
+        GeneralizedOutcome,
+        ("generalized",),
+        lambda o: o.by_class.at(o.constant).accuracy,
+        on_page=False,
+        calibrated=True,
+    ),
+    Metric(
+        "gzsl_seen",
+        "Seen",
+        GeneralizedOutcome,
+        ("generalized",),
+        lambda o: o.sides.at(o.constant).seen,
+        calibrated=True,
+    ),
+    Metric(
+        "gzsl_unseen",
+        "Unseen",
+        GeneralizedOutcome,
+        ("generalized",),
+        lambda o: o.sides.at(o.constant).unseen,
+        calibrated=True,
+    ),
+    Metric(
+        "gzsl_harmonic",
+        "Harmonic",
+        GeneralizedOutcome,
+        ("generalized",),
+        lambda o: o.sides.at(o.constant).harmonic,
+        calibrated=True,
+    ),
+    Metric("ausuc", "AUSUC", GeneralizedOutcome, ("generalized",), lambda o: ausuc(o.sides)),
+)
+
+
+def metrics_in(table: MetricTable) -> list[Metric]:
+    """The metrics that have a column in a table, in its order."""
+    return [metric for metric in METRICS if table in metric.where]
+
+
+def classification_metrics(
+    true: Labels, ranking: Ranking, n_classes: int, feasible: FeasibleSets | None = None
+) -> dict[str, float]:
+    """All metrics of one label space; hit@K and hP@K for the K that the number of classes does not make trivial."""
+    outcome = ConventionalOutcome(true, ranking, n_classes, feasible)
+    return _measured(outcome, [metric for metric in METRICS if metric.of is ConventionalOutcome])
+
+
+def gzsl_metrics(
+    true: Labels, seen: Ranking, unseen: Ranking, n_seen: int, constant: float | None = None, per_class: bool = True
+) -> dict[str, float]:
+    """All metrics of the generalized setting, for scores as they are and, given a constant, ``_calibrated`` by it.
+
+    ``gzsl_accuracy`` counts samples (the paper's accuracy), ``gzsl_per_class_accuracy`` classes. ``gzsl_seen``,
+    ``gzsl_unseen``, ``gzsl_harmonic`` and ``ausuc`` count classes, as is usual, or samples with ``per_class=False``.
+    ``ausuc`` is the same at every constant, and so has no calibrated form. What a side without samples leaves
+    undefined is left out.
+    """
+    by_sample, by_class = (
+        seen_unseen_curve(true, seen, unseen, n_seen, per_class=counts_classes) for counts_classes in (False, True)
+    )
+    sides = by_class if per_class else by_sample
+    plain = GeneralizedOutcome(by_sample, by_class, sides, constant=0.0)
+    own = [metric for metric in METRICS if metric.of is GeneralizedOutcome]
+    changing = [metric for metric in own if metric.calibrated]
+    metrics = _measured(plain, [metric for metric in own if not metric.calibrated]) | _measured(plain, changing)
+    if constant is None:
+        return metrics
+    calibrated = GeneralizedOutcome(by_sample, by_class, sides, constant)
+    return metrics | {f"{key}_calibrated": value for key, value in _measured(calibrated, changing).items()}
+
+
+def _measured(outcome: ConventionalOutcome | GeneralizedOutcome, metrics: list[Metric]) -> dict[str, float]:
+    """The metrics that the outcome defines, by key."""
+    values = {metric.key: float(metric.function(outcome)) for metric in metrics}
+    return {key: value for key, value in values.items() if not np.isnan(value)}
 
 
 def confusions(true: Labels, predicted: Labels, names: list[str], most: int) -> pd.DataFrame:

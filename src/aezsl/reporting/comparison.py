@@ -8,13 +8,11 @@ import numpy as np
 import pandas as pd
 
 from aezsl.methods import METHODS, method_class
+from aezsl.reporting.columns import metric_values
 from aezsl.reporting.published import NOTE, TABLE_1
 
 #: What a method's line is made of, by dataset.
 PARTS = ("metrics", "chosen", "record")
-
-#: Metrics shown, in percent.
-SHOWN = ("accuracy", "per_class_accuracy", "hit_at_5")
 
 
 def collect(*values: dict[str, Any], names: Sequence[str]) -> tuple[pd.DataFrame, str]:
@@ -49,7 +47,7 @@ def comparison_table(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
                 "name": label,
                 "kind": _kind(str(name)) if registered else kind,
                 "state": _state(registered, "metrics" in found, metrics),
-                **{key: 100 * metrics.get(key, np.nan) for key in SHOWN},
+                **metric_values("table1", metrics),
                 "fit_seconds": record.get("fit_seconds", np.nan),
                 "fit_and_rank_seconds": sum(seconds) if len(seconds) == 2 else np.nan,
                 "memory_mb": max(

@@ -1,5 +1,6 @@
 """The picture people look at: test images with what the model called them."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,32 +8,38 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from aezsl.encoders.images.extraction import read_image
-
-# Green and red of the Okabe-Ito palette: told apart by colour-blind readers too; a tick or cross says it again.
-RIGHT, WRONG, UNKNOWN = "#009e73", "#d55e00", "#7f7f7f"
+from aezsl.reporting.pictures import show_image
+from aezsl.reporting.style import CAPTION_SIZE, GREEN, GREY, RED, TITLE_SIZE, figure_name, new_figure
 
 
 def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict[str, Any]) -> Figure:
-    """A grid of seeded, evenly drawn test images: right names in green, wrong ones in red with the true name."""
-    rows, columns = settings["rows"], settings["columns"]
+    """A grid of seeded, evenly drawn test images: right names in green, wrong ones in red with the true name.
+
+    The grid is no larger than the images fill.
+    """
+    columns = max(1, min(settings["columns"], len(predictions)))
+    rows = max(1, min(settings["rows"], math.ceil(len(predictions) / columns)))
     shown = _draw_sample(predictions, rows * columns, settings["seed"])
     shown = shown.merge(images[["image_id", "path"]], on="image_id", how="left")
-    figure = Figure(figsize=(1.5 * columns, 1.85 * rows + 0.7), layout="constrained")
+    figure = new_figure(1.5 * columns, 1.85 * rows + 0.7)
     axes = figure.subplots(rows, columns, squeeze=False)
     for axis in axes.flat:
         axis.axis("off")
     for axis, row in zip(axes.flat, shown.itertuples(), strict=False):
         _draw_tile(axis, row)
-    title = f"{len(predictions):,} test images"
+    figure.suptitle(_title(predictions), fontsize=TITLE_SIZE, wrap=True)
+    return figure
+
+
+def _title(predictions: pd.DataFrame) -> str:
+    title = f"{len(predictions):,} images"
     if len(predictions):
         title += f", names chosen among {predictions['label_space'].iloc[0]} classes"
     known = predictions[predictions["true"].notna()]
     if len(known):
         share = (known["true"] == known["predicted"]).mean()
         title += f": {share:.1%} right" + (f" of {len(known):,} with labels" if len(known) < len(predictions) else "")
-    figure.suptitle(title, fontsize=12)
-    return figure
+    return title
 
 
 def _draw_sample(predictions: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
@@ -42,20 +49,13 @@ def _draw_sample(predictions: pd.DataFrame, size: int, seed: int) -> pd.DataFram
     return shuffled.iloc[np.argsort(turn.to_numpy(), kind="stable")[:size]]
 
 
-def _draw_tile(axis: Axes, row: Any) -> None:
-    try:
-        axis.imshow(read_image(row.path))
-    except (OSError, TypeError, ValueError):  # features came from a file and the image is not here
-        axis.text(0.5, 0.5, "no image", ha="center", va="center", fontsize=8, color=UNKNOWN, transform=axis.transAxes)
+def _draw_tile(axes: Axes, row: Any) -> None:
+    show_image(axes, row.path)
+    named = figure_name(row.predicted)
     if pd.isna(row.true):
-        caption, colour = _short(row.predicted), UNKNOWN
-    elif row.true == row.predicted:
-        caption, colour = f"✓ {_short(row.predicted)}", RIGHT
+        caption, colour = named, GREY
+    elif row.true == row.predicted:  # a tick says it too, for readers who do not see the colour
+        caption, colour = f"✓ {named}", GREEN
     else:
-        caption, colour = f"✗ {_short(row.predicted)}\n({_short(row.true)})", WRONG
-    axis.set_title(caption, fontsize=7.5, color=colour, pad=3)
-
-
-def _short(name: str) -> str:
-    name = name.replace("_", " ")
-    return name if len(name) <= 22 else f"{name[:21]}…"
+        caption, colour = f"✗ {named}\n({figure_name(row.true)})", RED
+    axes.set_title(caption, fontsize=CAPTION_SIZE, color=colour, pad=3)

@@ -1,6 +1,8 @@
-"""Results on disk -> tables, and the page people open."""
+"""Results on disk -> the page people open."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -9,42 +11,28 @@ import pandas as pd
 import aezsl
 from aezsl.methods import METHODS
 from aezsl.provenance import git_commit, now, versions
-from aezsl.reporting import tables
-from aezsl.reporting.charts import Line, Mark, line_chart
-from aezsl.reporting.comparison import to_markdown
+from aezsl.reporting import style
 from aezsl.reporting.pictures import data_uri
 from aezsl.reporting.results import Results
 from aezsl.reporting.tables import Table
 
-#: Pictures of single images are this wide on the page.
-THUMBNAIL = 96
 #: Classes shown at each end of the gains; the files hold all.
 MOST_GAINS = 12
 
-
-def make_tables(results: Results) -> dict[str, Table]:
-    """All tables that the results allow."""
-    made = {
-        "table1": tables.conventional(results),
-        "generalized": tables.generalized(results),
-        "large_scale": tables.large_scale(results),
-        "per_class_gains": tables.gains(results),
-        "selection": tables.selection(results),
-        "origins": tables.origins(results),
-    }
-    return {key: table for key, table in made.items() if table is not None}
+#: Parameters whose sensitivity has a pipeline, and methods that the report misses in the generalized setting.
+SENSITIVITIES, GENERALIZED = ("k", "lambda3"), ("eszsl", "aezsl")
 
 
-def write_tables(made: dict[str, Table]) -> dict[str, str]:
-    """Every table as CSV and as Markdown, by file name."""
-    files = {}
-    for key, table in made.items():
-        files[f"{key}.csv"] = table.frame.to_csv(index=False)
-        files[f"{key}.md"] = f"# {table.title}\n\n{to_markdown(table.frame)}\n\n{table.note}\n"
-    return files
+@dataclass(frozen=True)
+class Picture:
+    """A figure that a run has left."""
+
+    of: str  # the method, or the analysis
+    uri: str
+    alt: str
 
 
-def make_page(results: Results, made: dict[str, Table], parameters: dict[str, Any]) -> str:
+def make_page(results: Results, tables: dict[str, Table], parameters: dict[str, Any]) -> str:
     """One HTML page that needs no other file and no network."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -52,27 +40,54 @@ def make_page(results: Results, made: dict[str, Table], parameters: dict[str, An
     environment = Environment(
         loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["short_name"] = style.short_name
     settings = parameters["report"]
     template = environment.get_template("page.html.j2")
     return template.render(
         benchmark=settings["benchmark"],
         made=now(),
         commit=git_commit(Path(aezsl.__file__).parent),
-        tables=made,
+        style=style,
+        tables=tables,
         problem=results.mapping("problem", "summary") or results.mapping("problem", "gzsl_summary"),
-        best=_best(made["table1"].frame),
-        gains=_both_ends(made.get("per_class_gains")),
-        refinement=_refinement(results),
-        sensitivity=list(_sensitivity(results)),
-        seen_unseen=list(_seen_unseen(results)),
-        cases=_with_pictures(results.mapping("qualitative", "cases")),
+        best=_best(tables["table1"].frame),
+        gains=_both_ends(tables.get("per_class_gains")),
+        cases=results.mapping("qualitative", "cases"),
         mapping=results.mapping("qualitative", "mapping"),
-        gallery=_gallery(results, settings["gallery_width"]),
+        pictures=_pictures(results, tables["table1"].frame, settings["gallery_width"]),
         not_run=_not_run(results),
-        stale=tables.stale(results),
+        stale=results.stale,
         facts=_facts(parameters),
         versions=versions(),
     )
+
+
+def _pictures(results: Results, table1: pd.DataFrame, gallery_width: int) -> dict[str, list[Picture]]:
+    """The figures of the runs, by the place they have on the page."""
+    by_accuracy = table1.sort_values("accuracy", ascending=False, kind="stable")["method"]
+    generalized = [f"gzsl_{name}" for name in METHODS]
+    names = "Images with the names that {} gives them; ticks mark right ones, crosses wrong ones"
+    why = "Images that AEZSL gets right and ESZSL wrong, and the seen classes nearest to theirs"
+    weights = "Seen classes by their weight in the mapping"
+    found = {
+        "gallery": islice(_find(results, by_accuracy, "gallery", names, gallery_width), 1),  # of the best method
+        "seen_unseen": _find(results, generalized, "seen_unseen_curve", "Seen against unseen accuracy of {}"),
+        "refinement": _find(results, METHODS, "refinement_curve", "Refinement by {}, round by round"),
+        "sensitivity": chain.from_iterable(
+            _find(results, METHODS, f"sensitivity_{parameter}", f"Accuracy of {{}} against {parameter}")
+            for parameter in SENSITIVITIES
+        ),
+        "cases": _find(results, ["qualitative"], "cases", why, gallery_width),
+        "mapping": _find(results, ["qualitative"], "mapping", weights),
+    }
+    return {place: list(pictures) for place, pictures in found.items()}
+
+
+def _find(results: Results, names: Iterable[str], kind: str, alt: str, width: int | None = None) -> Iterator[Picture]:
+    """The pictures of one kind of all names that have it; ``{}`` in ``alt`` is the name, ``width`` as ``data_uri``."""
+    for name in names:
+        if uri := data_uri(results.picture(name, kind), width):
+            yield Picture(name, uri, alt.format(name))
 
 
 def _best(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -90,77 +105,17 @@ def _both_ends(table: Table | None) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in ends.to_dict("records")]
 
 
-def _refinement(results: Results) -> str:
-    """All refinement histories of labelled data in one chart."""
-    lines = []
-    for name in (entry.name for entry in METHODS.values() if entry.pool):
-        history = results.table(name, "refinement_history")
-        if history is not None and len(history) and history["accuracy"].notna().all() and tables.current(results, name):
-            lines.append(Line(name, history["round"].tolist(), (100 * history["accuracy"]).tolist()))
-    return line_chart(lines, "Round", "Accuracy of all labels (%)") if lines else ""
-
-
-def _sensitivity(results: Results) -> Iterator[tuple[str, str]]:
-    for name in METHODS:
-        for parameter in ("k", "lambda3"):
-            table = results.table(name, f"sensitivity_{parameter}")
-            if table is None or not tables.current(results, name):
-                continue
-            x = table[parameter].tolist()
-            lines = [
-                Line("per image", x, (100 * table["accuracy"]).tolist()),
-                Line("per class", x, (100 * table["per_class_accuracy"]).tolist()),
-            ]
-            chosen = (results.mapping(name, "chosen") or {}).get(parameter)
-            marks = []
-            if chosen is not None and min(x) <= chosen <= max(x):
-                marks.append(Mark(f"chosen: {chosen:g}", chosen))
-            log_x = min(x) > 0 and max(x) / min(x) > 50
-            yield f"{name}: {parameter}", line_chart(lines, parameter, "Accuracy (%)", marks, log_x)
-
-
-def _seen_unseen(results: Results) -> Iterator[tuple[str, str]]:
-    for name in METHODS:
-        curve, points = (results.table(f"gzsl_{name}", kind) for kind in ("seen_unseen", "seen_unseen_points"))
-        if curve is None or points is None or not tables.current(results, f"gzsl_{name}"):
-            continue
-        line = Line(name, (100 * curve["unseen"]).tolist(), (100 * curve["seen"]).tolist())
-        marks = [
-            Mark(f"{row['point']} (constant {row['constant']:.3g})", 100 * row["unseen"], 100 * row["seen"])
-            for row in points.to_dict("records")
-        ]
-        yield name, line_chart([line], "Accuracy on unseen classes (%)", "Accuracy on seen classes (%)", marks)
-
-
-def _with_pictures(explained: dict[str, Any] | None) -> dict[str, Any] | None:
-    for case in (explained or {}).get("cases", []):
-        case["pictures"] = [data_uri(path, THUMBNAIL) for path in case["pictures"]]
-        for neighbour in case["neighbours"] + case["confused_neighbours"]:
-            neighbour["picture"] = data_uri(neighbour["picture"], THUMBNAIL)
-    return explained
-
-
-def _gallery(results: Results, width: int) -> dict[str, str] | None:
-    """The picture of the best method that has one."""
-    frame = tables.conventional(results).frame.sort_values("accuracy", ascending=False, kind="stable")
-    for name in frame["method"]:
-        uri = data_uri(results.path(name, "gallery.png"), width)
-        if uri and tables.current(results, name):
-            return {"method": name, "picture": uri}
-    return None
-
-
 def _not_run(results: Results) -> list[tuple[str, str]]:
     """What is missing, and the command that makes it."""
     missing = [(f"method {name}", name) for name in METHODS if not results.path(name, "metrics")]
     missing += [
         (f"{name} in the generalized setting", f"gzsl_{name}")
-        for name in ("eszsl", "aezsl")
+        for name in GENERALIZED
         if not results.path(f"gzsl_{name}", "metrics")
     ]
     missing += [
         (f"sensitivity to {parameter}", f"sensitivity_{parameter}")
-        for parameter in ("k", "lambda3")
+        for parameter in SENSITIVITIES
         if not results.path("aezsl_lr", f"sensitivity_{parameter}")
     ]
     if not results.path("qualitative", "cases"):

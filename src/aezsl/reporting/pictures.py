@@ -1,23 +1,42 @@
-"""Images inside the page, so that it is one file."""
+"""Image files in figures, and figures in the page."""
 
 from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
 
+from matplotlib.axes import Axes
 
-def data_uri(path: str | Path | None, width: int) -> str:
-    """The image scaled down to a width, as a data URI; empty where there is no such image."""
-    from PIL import Image, UnidentifiedImageError
+from aezsl.encoders.images.extraction import read_image
+from aezsl.reporting.style import CAPTION_SIZE, GREY
 
-    if not path:
-        return ""
+
+def show_image(axes: Axes, path: str | None) -> None:
+    """The image, or a word where there is none: features may come from a file, without images."""
+    axes.axis("off")
     try:
-        with Image.open(path) as file:
-            image = file.convert("RGBA")
-    except (OSError, UnidentifiedImageError):
+        if not isinstance(path, str):  # a table without this image has NaN here
+            raise FileNotFoundError(path)
+        axes.imshow(read_image(path))
+    except (OSError, ValueError):
+        axes.annotate(
+            "no image", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center", size=CAPTION_SIZE, color=GREY
+        )
+
+
+def data_uri(path: Path | None, width: int | None = None) -> str:
+    """A picture as a data URI, so that the page is one file; empty where there is none.
+
+    Without a ``width`` it is shown as it is, which suits line drawings. With one it is scaled down to it and
+    compressed as photographs are.
+    """
+    try:
+        image = read_image(path) if path else None
+    except OSError:  # a run that was interrupted may leave half a file
+        image = None
+    if image is None:
         return ""
-    image.thumbnail((width, 4 * width))
-    white = Image.new("RGBA", image.size, "white")  # transparent drawings are made for light paper
+    if width is not None:
+        image.thumbnail((width, 4 * width))
     buffer = BytesIO()
-    Image.alpha_composite(white, image).convert("RGB").save(buffer, "WEBP", quality=82)
+    image.save(buffer, "WEBP", lossless=width is None, quality=82)
     return f"data:image/webp;base64,{b64encode(buffer.getvalue()).decode()}"

@@ -16,8 +16,8 @@ ENDINGS = (".json", ".csv", ".png")
 class Results:
     """Files by the name of what made them (a method, in the generalized setting with ``gzsl_`` before it) and kind.
 
-    Kinds are file names without their endings. Reading is lazy, and what does not exist is None: to look for a
-    result is how a reader learns that it was not made.
+    Kinds are file names without their endings; only pictures keep theirs. Reading is lazy, and what does not exist
+    is None: to look for a result is how a reader learns that it was not made.
     """
 
     def __init__(self, files: Mapping[tuple[str, str], Path]) -> None:
@@ -39,9 +39,26 @@ class Results:
         """All names that have any result."""
         return sorted({name for name, _ in self._files})
 
+    @property
+    def stale(self) -> list[str]:
+        """Results of another split, seed or set of features, which must not stand beside the present ones."""
+        return [name for name in self.names if self.path(name, "metrics") and not self.is_current(name)]
+
+    def is_current(self, name: str) -> bool:
+        """False where a result is known to be of another problem than the present one."""
+        setting = "gzsl_summary" if name.startswith("gzsl_") else "summary"
+        now, then = self.mapping("problem", setting), self.mapping(name, "record")
+        if now is None or then is None:  # nothing known against it
+            return True
+        return bool(now.get("problem_fingerprint") == then.get("problem_fingerprint"))
+
     def path(self, name: str, kind: str) -> Path | None:
         """Where a result lies."""
         return self._files.get((name, kind))
+
+    def picture(self, name: str, kind: str) -> Path | None:
+        """Where the figure of that kind lies, unless it is of another problem than the present one."""
+        return self.path(name, f"{kind}.png") if self.is_current(name) else None
 
     def mapping(self, name: str, kind: str) -> dict[str, Any] | None:
         """A result that is a JSON object."""

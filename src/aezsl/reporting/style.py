@@ -1,22 +1,49 @@
-"""How all line figures look: readable at 400 px, told apart without colour, light background for print."""
+"""How all figures look: readable at 400 px, told apart without colour, on a light background for print."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 # Okabe-Ito: a palette that colour-blind readers can tell apart.
-BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#7f7f7f"
+BLUE, ORANGE, GREEN, RED, GREY, LIGHT_GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#7f7f7f", "#e0e0e0"
+
+#: Font sizes: titles and axes of a figure, text of a panel, captions of small pictures.
+TITLE_SIZE, TEXT_SIZE, CAPTION_SIZE = 12, 9, 7.5
+
+#: Characters of a class name that are shown.
+LONGEST_NAME = 22
 
 
-def new_figure(x_label: str, y_label: str, title: str) -> tuple[Figure, Axes]:
+def short_name(name: str) -> str:
+    """A class name for people: blanks instead of underscores, cut where it is long."""
+    name = name.replace("_", " ")
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def figure_name(name: str) -> str:
+    """The short name for matplotlib, which would read what stands between two dollar signs as a formula."""
+    return short_name(name).replace("$", r"\$")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def line_figure(x_label: str, y_label: str, title: str) -> tuple[Figure, Axes]:
     """An empty figure with labelled axes."""
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     axes = figure.subplots()
-    axes.set_xlabel(x_label, fontsize=12)
-    axes.set_ylabel(y_label, fontsize=12)
-    axes.set_title(title, fontsize=12)
-    axes.tick_params(labelsize=11)
-    axes.grid(color="#e0e0e0", linewidth=0.8)
+    axes.set_xlabel(x_label, fontsize=TITLE_SIZE)
+    axes.set_ylabel(y_label, fontsize=TITLE_SIZE)
+    axes.set_title(title, fontsize=TITLE_SIZE)
+    axes.tick_params(labelsize=TITLE_SIZE - 1)
+    axes.grid(color=LIGHT_GREY, linewidth=0.8)
     axes.set_axisbelow(True)
+    hide_frame(axes)
+    return figure, axes
+
+
+def hide_frame(axes: Axes) -> None:
+    """Leave the two sides of the frame that carry numbers."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    return figure, axes

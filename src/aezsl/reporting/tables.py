@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from aezsl.methods import METHODS
-from aezsl.reporting.comparison import PARTS, comparison_table
+from aezsl.reporting.columns import file_columns, metric_labels, metric_values
+from aezsl.reporting.comparison import PARTS, comparison_table, to_markdown
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE
 from aezsl.reporting.results import Results
 
@@ -24,13 +25,26 @@ class Table:
     bar: str = ""  # the column drawn as a bar behind its numbers
 
 
-def current(results: Results, name: str) -> bool:
-    """False where a result is known to be of another problem than the present one."""
-    setting = "gzsl_summary" if name.startswith("gzsl_") else "summary"
-    now, then = results.mapping("problem", setting), results.mapping(name, "record")
-    if now is None or then is None:  # nothing known against it
-        return True
-    return bool(now.get("problem_fingerprint") == then.get("problem_fingerprint"))
+def make_tables(results: Results) -> dict[str, Table]:
+    """All tables that the results allow, by the names of their files."""
+    made = {
+        "table1": conventional(results),
+        "generalized": generalized(results),
+        "large_scale": large_scale(results),
+        "per_class_gains": per_class_gains(results),
+        "selection": selection(results),
+        "origins": origins(results),
+    }
+    return {key: table for key, table in made.items() if table is not None}
+
+
+def write_tables(tables: dict[str, Table]) -> dict[str, str]:
+    """Every table as CSV and as Markdown, by file name."""
+    files = {}
+    for key, table in tables.items():
+        files[f"{key}.csv"] = table.frame.to_csv(index=False)
+        files[f"{key}.md"] = f"# {table.title}\n\n{to_markdown(table.frame)}\n\n{table.note}\n"
+    return files
 
 
 def finished(results: Results, prefix: str = "") -> dict[str, dict[str, Any]]:
@@ -38,22 +52,15 @@ def finished(results: Results, prefix: str = "") -> dict[str, dict[str, Any]]:
     return {
         name: {part: results.mapping(prefix + name, part) for part in PARTS}
         for name in METHODS
-        if results.path(prefix + name, "metrics") and current(results, prefix + name)
+        if results.path(prefix + name, "metrics") and results.is_current(prefix + name)
     }
-
-
-def stale(results: Results) -> list[str]:
-    """Results of another split, seed or set of features, which must not stand beside the present ones."""
-    return [name for name in results.names if results.path(name, "metrics") and not current(results, name)]
 
 
 def conventional(results: Results) -> Table:
     """The paper's Table 1 for the data at hand."""
     labels = {
         "name": "Method",
-        "accuracy": "Accuracy %",
-        "per_class_accuracy": "Per class %",
-        "hit_at_5": "Hit@5 %",
+        **metric_labels("table1"),
         "state": "Here",
         "kind": "Kind",
         "fit_and_rank_seconds": "Seconds",
@@ -72,71 +79,63 @@ def conventional(results: Results) -> Table:
 def generalized(results: Results) -> Table:
     """Seen and unseen classes told apart together, with and without calibrated stacking."""
     published = {(method, calibrated): value for _, method, calibrated, value in GENERALIZED_CUB if method}
-    rows = []
-    for name, found in finished(results, "gzsl_").items():
-        for calibrated in (False, True):
-            metrics, end = found["metrics"] or {}, "_calibrated" if calibrated else ""
-            keys = ("accuracy", "per_class_accuracy", "seen", "unseen", "harmonic")
-            values = {key: 100 * metrics.get(f"gzsl_{key}{end}", np.nan) for key in keys}
-            rows.append(
-                {
-                    "method": name,
-                    "calibrated": "yes" if calibrated else "no",
-                    "state": "run",
-                    **values,
-                    "ausuc": 100 * metrics.get("ausuc", np.nan),
-                    "published_cub": published.pop((name, calibrated), np.nan),
-                }
-            )
+    runs = finished(results, "gzsl_")
+    rows: list[dict[str, Any]] = [
+        {
+            "method": name,
+            "calibrated": "yes" if calibrated else "no",
+            "state": "run",
+            **metric_values("generalized", found["metrics"] or {}, calibrated),
+            "published_cub": published.get((name, calibrated), np.nan),
+        }
+        for name, found in runs.items()
+        for calibrated in (False, True)
+    ]
     rows += [
         {
             "method": label,
             "calibrated": "yes" if calibrated else "no",
-            "state": "published only" if method is None else "not run",
+            "state": "not run" if method else "published only",
             "published_cub": value,
         }
         for label, method, calibrated, value in GENERALIZED_CUB
-        if method is None or (method, calibrated) in published
+        if method not in runs
     ]
     labels = {
         "method": "Method",
         "calibrated": "Calibrated",
         "state": "Here",
-        "accuracy": "Accuracy %",
-        "seen": "Seen %",
-        "unseen": "Unseen %",
-        "harmonic": "Harmonic %",
-        "ausuc": "AUSUC %",
+        **metric_labels("generalized"),
         "published_cub": "Published CUB %",
     }
     note = f"The calibration constant comes from validation classes. {NOTE}"
-    return Table("Generalized setting", note, pd.DataFrame(rows, columns=[*labels, "per_class_accuracy"]), labels)
+    frame = pd.DataFrame(rows, columns=[*labels, *file_columns("generalized")])
+    return Table("Generalized setting", note, frame, labels)
 
 
 def large_scale(results: Results) -> Table:
     """Hit@K and hierarchical precision here, then those published for ImageNet."""
     rows: list[dict[str, Any]] = []
     for name, found in finished(results).items():
-        metrics = found["metrics"] or {}
-        values = {key: 100 * metrics.get(key, np.nan) for key in IMAGENET_COLUMNS}
+        values = metric_values("large_scale", found["metrics"] or {})
         rows.append({"test": "here", "method": name, "state": "run", **values})
     for test, lines in IMAGENET.items():
         for label, _, figures in lines:
             values = dict(zip(IMAGENET_COLUMNS, figures, strict=True))
             rows.append({"test": f"ImageNet {test}", "method": label, "state": "published only", **values})
-    labels = {"test": "Test set", "method": "Method"}
-    labels |= {f"hit_at_{k}": f"Hit@{k} %" for k in (1, 2, 5, 10, 20)}
-    labels |= {f"hp_at_{k}": f"HP@{k} %" for k in (2, 5, 10, 20)}
+    labels = {"test": "Test set", "method": "Method", **metric_labels("large_scale")}
     note = f"Rows of ImageNet are published ones. HP is hierarchical precision, which needs a class hierarchy. {NOTE}"
-    return Table("Many classes: hit@K", note, pd.DataFrame(rows, columns=[*labels, "state"]), labels)
+    frame = pd.DataFrame(rows, columns=[*labels, *file_columns("large_scale"), "state"])
+    return Table("Many classes: hit@K", note, frame, labels)
 
 
-def gains(results: Results) -> Table | None:
+def per_class_gains(results: Results) -> Table | None:
     """Accuracy per class of AEZSL over ESZSL, the largest gain first."""
-    tables = [results.table(name, "per_class") for name in ("eszsl", "aezsl")]
-    if any(table is None or not current(results, name) for table, name in zip(tables, ("eszsl", "aezsl"), strict=True)):
+    found = [results.table(name, "per_class") for name in ("eszsl", "aezsl") if results.is_current(name)]
+    tables = [table.set_index("class_name") for table in found if table is not None]
+    if len(tables) < 2:
         return None
-    eszsl, aezsl = (table.set_index("class_name") for table in tables if table is not None)
+    eszsl, aezsl = tables
     frame = pd.DataFrame(
         {"images": eszsl["images"], "eszsl": 100 * eszsl["accuracy"], "aezsl": 100 * aezsl["accuracy"]}
     )
@@ -154,7 +153,7 @@ def selection(results: Results) -> Table:
     for prefix in ("", "gzsl_"):
         for name, found in finished(results, prefix).items():
             table, chosen = results.table(prefix + name, "selection"), found["chosen"] or {}
-            if table is None:
+            if table is None or table.empty:
                 continue
             searched = [key for key in chosen if key in table]
             edges = [key for key in searched if _at_edge(table[key], chosen[key])]
@@ -163,7 +162,7 @@ def selection(results: Results) -> Table:
                     "method": prefix + name,
                     "chosen": ", ".join(f"{key} {_short(chosen[key])}" for key in searched) or "nothing to choose",
                     "points": len(table),
-                    "validation": 100 * table["mean"].max(),
+                    "validation": 100 * table["mean"].iloc[0],  # the chosen row is the first
                     "median": 100 * table["mean"].median(),
                     "edge": ", ".join(edges),
                     "all_parameters": json.dumps(chosen),
@@ -207,7 +206,7 @@ def origins(results: Results) -> Table:
                     "rank_seconds": record.get("rank_seconds", np.nan),
                     "process_peak_mb": record.get("process_peak_mb", np.nan),
                     "problem_fingerprint": record.get("problem_fingerprint", "unknown"),
-                    "used": "yes" if current(results, name) else "no: made on another problem",
+                    "used": "yes" if results.is_current(name) else "no: made on another problem",
                 }
             )
     labels = {

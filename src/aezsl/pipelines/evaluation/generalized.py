@@ -5,17 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from aezsl.data.problem import Problem
-from aezsl.evaluation.calibration import (
-    gzsl_metrics,
-    merge,
-    seen_unseen_curve,
-)
-from aezsl.evaluation.metrics import HIT_KS
+from aezsl.evaluation.calibration import merge, seen_unseen_curve
+from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
 from aezsl.evaluation.ranking import Ranking
-from aezsl.reporting.style import BLUE, GREY, ORANGE, new_figure
 from aezsl.selection import validated_constant
 
 log = logging.getLogger(__name__)
@@ -51,18 +45,3 @@ def evaluate_generalized(
     points = curve.index(np.array([0.0, constant]))
     marked = table.iloc[points].assign(point=["uncalibrated", "calibrated"], constant=[0.0, constant])
     return metrics, table, marked
-
-
-def draw_seen_unseen_curve(curve: pd.DataFrame, marked: pd.DataFrame, metrics: dict[str, float], name: str) -> Figure:
-    """Unseen against seen accuracy at every constant, the area below it, and the points in use."""
-    title = f"{name}: seen and unseen accuracy, AUSUC {100 * metrics.get('ausuc', np.nan):.1f}%"
-    figure, axes = new_figure("Accuracy on unseen classes (%)", "Accuracy on seen classes (%)", title)
-    axes.plot(100 * curve["unseen"], 100 * curve["seen"], color=BLUE)
-    axes.fill_between(100 * curve["unseen"], 100 * curve["seen"], color=BLUE, alpha=0.12)
-    for (_, row), marker, colour in zip(marked.iterrows(), "sD", (GREY, ORANGE), strict=True):
-        label = f"{row['point']} (constant {row['constant']:.3g})"
-        axes.plot(100 * row["unseen"], 100 * row["seen"], marker, color=colour, markersize=9, label=label)
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
-    return figure

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aezsl.arrays import Labels
 from aezsl.data.candidates import Candidates
 from aezsl.data.problem import Problem
-from aezsl.evaluation.hierarchy import HP_KS, Hierarchy, feasible_sets, hierarchical_metrics
-from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions
+from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
+from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking
 from aezsl.serving.trained import TOP, TrainedModel
 
@@ -36,12 +37,17 @@ def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
     )
 
 
-def evaluate(ranking: Ranking, problem: Problem) -> dict[str, float]:
+def evaluate(ranking: Ranking, problem: Problem, hierarchy: Hierarchy | None = None) -> dict[str, float]:
     """All metrics of the conventional setting, over the test images with labels; none without any."""
     known = problem.labelled
     if not known.any():
         return {}
-    return classification_metrics(problem.y_test[known], ranking.subset(known), len(problem.target_names))
+    return _measure(problem.y_test[known], ranking.subset(known), problem.target_names, hierarchy)
+
+
+def _measure(true: Labels, ranking: Ranking, names: Sequence[str], hierarchy: Hierarchy | None) -> dict[str, float]:
+    feasible = None if hierarchy is None else feasible_sets(hierarchy, names, only=np.unique(true))
+    return classification_metrics(true, ranking, len(names), feasible)
 
 
 def evaluate_candidates(
@@ -52,15 +58,11 @@ def evaluate_candidates(
     Each list is a zero-shot problem of its own: the images of its classes, named among its classes, as the paper's
     2-hop, 3-hop and all. Their metrics are named ``2hop.hit_at_1`` and so on.
     """
-    metrics = evaluate(ranking, problem)
-    known = problem.labelled
-    if not known.any():
-        return metrics
     hierarchy = None if candidates.edges is None else Hierarchy.from_edges(candidates.edges)
+    metrics = evaluate(ranking, problem, hierarchy)
+    if not problem.labelled.any():
+        return metrics
     names = np.array(problem.target_names)
-    if hierarchy is not None:
-        feasible = feasible_sets(hierarchy, names, only=np.unique(problem.y_test[known]))
-        metrics |= hierarchical_metrics(problem.y_test[known], ranking.subset(known), feasible)
     for candidate_set, members in candidates.lists.items():
         classes = np.flatnonzero(np.isin(names, members))
         images = np.flatnonzero(np.isin(problem.y_test, classes))
@@ -68,12 +70,9 @@ def evaluate_candidates(
             raise ValueError(f"no test image is of a class of the candidates {candidate_set!r}: check the list")
         true = np.searchsorted(classes, problem.y_test[images])
         ranks = trained.model.rank(problem.X_test[images], problem.S_target[classes], max(HIT_KS))
-        found = classification_metrics(true, ranks, len(classes))
-        if hierarchy is not None:
-            feasible = feasible_sets(hierarchy, names[classes], only=np.unique(true))
-            found |= hierarchical_metrics(true, ranks, feasible)
         sizes = {"n_classes": float(len(classes)), "n_images": float(len(images))}
-        metrics |= {f"{candidate_set}.{metric}": value for metric, value in {**sizes, **found}.items()}
+        found = sizes | _measure(true, ranks, names[classes].tolist(), hierarchy)
+        metrics |= {f"{candidate_set}.{metric}": value for metric, value in found.items()}
     if candidates.lists:
         tabulate_candidates(metrics, methods=[name])
     return metrics
@@ -81,7 +80,7 @@ def evaluate_candidates(
 
 def tabulate_candidates(*metrics: dict[str, float], methods: Sequence[str]) -> pd.DataFrame:
     """The paper's large-scale table, shown and returned: one row per candidate set and method, in per cent."""
-    columns = [*(f"hit_at_{k}" for k in HIT_KS), *(f"hp_at_{k}" for k in HP_KS)]
+    columns = [metric.key for metric in metrics_in("large_scale")]
     sets = dict.fromkeys(name.partition(".")[0] for row in metrics for name in row if "." in name)
     rows = []
     for candidate_set in sets:

@@ -8,7 +8,6 @@ from aezsl.pipelines import with_fixed
 from aezsl.pipelines.evaluation.generalized import (
     apply_constant,
     calibrate,
-    draw_seen_unseen_curve,
     evaluate_generalized,
 )
 from aezsl.pipelines.evaluation.nodes import (
@@ -17,6 +16,7 @@ from aezsl.pipelines.evaluation.nodes import (
     tabulate_candidates,
     tabulate_predictions,
 )
+from aezsl.reporting.curves import draw_seen_unseen_curve
 from aezsl.reporting.gallery import draw_gallery
 
 

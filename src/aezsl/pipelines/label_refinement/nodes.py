@@ -3,13 +3,11 @@
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from aezsl.data.problem import Problem
 from aezsl.methods import PoolClassifier, TargetClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.provenance import Cost
-from aezsl.reporting.style import BLUE, GREY, new_figure
 from aezsl.serving.trained import TrainedModel
 
 
@@ -35,18 +33,3 @@ def describe_rounds(classifier: TargetClassifier, problem: Problem) -> pd.DataFr
     if isinstance(classifier, PoolClassifier):
         return classifier.rounds.table(problem.y_test)
     return LabelHistory(problem.y_test).table()  # no pool, no round
-
-
-def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:
-    """Accuracy of all current labels against the rounds; where labels are not known, how many changed."""
-    known = len(history) > 0 and history["accuracy"].notna().all()
-    title = f"{name}: label refinement, {len(history)} round{'' if len(history) == 1 else 's'}"
-    figure, axes = new_figure("Round", "Accuracy of all labels (%)" if known else "Labels changed", title)
-    marker = "o" if len(history) < 60 else ""
-    if known:
-        axes.plot(history["round"], 100 * history["accuracy"], marker=marker, color=BLUE)
-        axes.axhline(100 * history["accuracy"].iloc[0], color=GREY, linestyle="--", linewidth=1, label="first round")
-        axes.legend(frameon=False)
-    else:
-        axes.plot(history["round"], history["changed"], marker=marker, color=BLUE)
-    return figure

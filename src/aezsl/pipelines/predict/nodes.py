@@ -1,6 +1,5 @@
 """New images, named by a trained model."""
 
-import math
 from typing import Any
 
 import pandas as pd
@@ -39,7 +38,5 @@ def classify(trained: TrainedModel, new: NewImages, features: Vectors, unreadabl
 
 
 def draw_new(predictions: pd.DataFrame, new: NewImages, settings: dict[str, Any]) -> Figure:
-    """The picture sheet, no larger than the images fill."""
-    columns = min(settings["columns"], len(predictions))
-    rows = min(settings["rows"], math.ceil(len(predictions) / columns))
-    return draw_gallery(predictions.drop(columns="path"), new.images, {**settings, "columns": columns, "rows": rows})
+    """The picture sheet."""
+    return draw_gallery(predictions.drop(columns="path"), new.images, settings)

@@ -2,7 +2,8 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.reporting.page import make_page, make_tables, write_tables
+from aezsl.reporting.page import make_page
+from aezsl.reporting.tables import make_tables, write_tables
 
 
 def create_pipeline() -> Pipeline:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from aezsl.data.problem import Problem
@@ -11,7 +10,6 @@ from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
-from aezsl.reporting.style import BLUE, GREY, ORANGE, new_figure
 
 
 def vary_parameter(
@@ -35,18 +33,3 @@ def vary_parameter(
         rows.append((value, accuracy(true, labels), per_class_accuracy(true, labels)))
     table = pd.DataFrame(rows, columns=[parameter, "accuracy", "per_class_accuracy"])
     return table.assign(chosen=table[parameter] == chosen.get(parameter))
-
-
-def draw_sensitivity(table: pd.DataFrame, chosen: dict[str, Any], name: str, parameter: str) -> Figure:
-    """Accuracy against the parameter, with a dashed line at the chosen value."""
-    figure, axes = new_figure(parameter, "Accuracy (%)", f"{name}: sensitivity to {parameter}")
-    axes.plot(table[parameter], 100 * table["accuracy"], marker="o", color=BLUE, label="per image")
-    axes.plot(table[parameter], 100 * table["per_class_accuracy"], marker="s", color=ORANGE, label="per class")
-    axes.axvline(chosen[parameter], color=GREY, linestyle="--", label=f"chosen: {chosen[parameter]:g}")
-    if table[parameter].max() / max(table[parameter].min(), 1e-12) > 50:
-        axes.set_xscale("log")
-    low, high = axes.get_ylim()
-    if high - low < 10:  # a flat line should look flat
-        axes.set_ylim((low + high) / 2 - 5, (low + high) / 2 + 5)
-    axes.legend(frameon=False)
-    return figure

@@ -1,0 +1,99 @@
+"""Figures of awkward data: names that look like formulas, no rounds, no images, no cases."""
+
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
+
+from aezsl.reporting.cases import draw_cases, draw_mapping
+from aezsl.reporting.curves import draw_refinement_curve, draw_sensitivity
+from aezsl.reporting.gallery import draw_gallery
+from aezsl.reporting.pictures import data_uri
+from aezsl.reporting.style import LONGEST_NAME, short_name
+
+FORMULA = r"$\frac$_of_it"
+SETTINGS = {"rows": 6, "columns": 10, "seed": 0}
+
+
+def rendered(figure: Figure) -> set[str]:
+    """Draw the figure, as saving it does; and the texts that it shows."""
+    figure.savefig(BytesIO(), format="png", dpi=40)
+    return {text.get_text().replace(r"\$", "$") for text in figure.findobj(Text)}
+
+
+def predictions(n, **columns):
+    table = {"image_id": [str(i) for i in range(n)], "true": None, "predicted": FORMULA, "label_space": "unseen"}
+    return pd.DataFrame(table | columns)
+
+
+def test_long_names_are_cut_and_underscores_are_blanks():
+    assert short_name("polar_bear") == "polar bear"
+    assert short_name("x" * LONGEST_NAME) == "x" * LONGEST_NAME
+    assert short_name("x" * (LONGEST_NAME + 1)) == "x" * (LONGEST_NAME - 1) + "…"
+
+
+def test_a_name_with_dollars_is_shown_as_it_is():
+    images = pd.DataFrame({"image_id": ["0"], "path": ["nowhere.png"]})
+    texts = rendered(draw_gallery(predictions(2, true=[FORMULA, "$"]), images, SETTINGS))
+    assert {"✓ $\\frac$ of it", "✗ $\\frac$ of it\n($)", "no image"} <= texts
+
+
+def test_a_gallery_is_no_larger_than_its_images_fill():
+    images = pd.DataFrame({"image_id": [], "path": []})
+    sizes = [draw_gallery(predictions(n), images, SETTINGS).get_size_inches() for n in (3, 12, 99)]
+    assert [size[0] for size in sizes] == pytest.approx([4.5, 15, 15])
+    assert sizes[0][1] < sizes[1][1] < sizes[2][1]
+    assert "0 images" in rendered(draw_gallery(predictions(0), images, SETTINGS))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_cases_and_mapping_show_names_with_dollars(named):
+    attributes = [{"name": FORMULA, "eszsl_standardised": -1.0, "aezsl_standardised": 2.0}] if named else []
+    neighbours = [{"class_name": FORMULA, "cosine": 0.5, "picture": ""}]
+    case = {"class_name": FORMULA, "confused_with": "$", "pictures": ["nowhere.png"], "attributes": attributes}
+    case |= {"margin_eszsl": -0.25, "margin_aezsl": 0.75, "neighbours": neighbours, "confused_neighbours": neighbours}
+    texts = rendered(draw_cases({"cases": [case, case, case], "why": ""}))
+    assert {"$\\frac$ of it, not $", "Nearest seen classes of $", "$\\frac$ of it\n0.50"} <= texts
+    assert ({"-1.00", "+2.00"} if named else {"-0.25", "+0.75"}) <= texts
+    weights = [{"class_name": FORMULA, "weight": 0.5}, {"class_name": f"{FORMULA}_too", "weight": 0.25}]
+    mapping = {"class_name": FORMULA, "moved": 0.1, "weights": weights, "n_seen": 7}
+    mapping["histogram"] = {"counts": [5, 2], "edges": [0.0, 0.25, 0.5]}
+    texts = rendered(draw_mapping(mapping))
+    assert {"$\\frac$ of it", "All 7 seen classes"} <= texts
+    assert "AEZSL's mapping of $\\frac$ of it: moved 10.0% from the shared one" in texts
+
+
+def test_without_cases_the_figure_says_why():
+    assert "the test images have no labels" in rendered(
+        draw_cases({"cases": [], "why": "the test images have no labels"})
+    )
+
+
+def test_curves_without_a_point_are_empty_figures():
+    history = pd.DataFrame(columns=["round", "accuracy", "changed"])
+    assert "aezsl_lr: label refinement, 0 rounds" in rendered(draw_refinement_curve(history, "aezsl_lr"))
+    table = pd.DataFrame(columns=["k", "accuracy", "per_class_accuracy"])
+    assert "chosen: 3" in rendered(draw_sensitivity(table, {"k": 3}, "aezsl_lr", "k"))
+
+
+@pytest.mark.parametrize(("values", "scale"), [([0.1, 10], "log"), ([80, 120], "linear"), ([0, 10], "linear")])
+def test_wide_ranges_have_a_logarithmic_axis(values, scale):
+    table = pd.DataFrame({"k": values, "accuracy": [0.5, 0.6], "per_class_accuracy": [0.5, 0.6]})
+    (axes,) = draw_sensitivity(table, {"k": values[0]}, "aezsl_lr", "k").axes
+    assert axes.get_xscale() == scale
+
+
+def test_labels_that_are_not_known_are_counted_where_they_change():
+    history = pd.DataFrame({"round": [1, 2], "accuracy": [np.nan, np.nan], "changed": [4, 1]})
+    assert "Labels changed" in rendered(draw_refinement_curve(history, "aezsl_lr"))
+
+
+def test_a_picture_that_is_not_there_or_broken_is_left_out(tmp_path):
+    (tmp_path / "half.png").write_bytes(b"\x89PNG")
+    assert data_uri(None) == data_uri(tmp_path / "half.png") == ""
+    Image.new("RGBA", (40, 20)).save(tmp_path / "clear.png")
+    assert data_uri(tmp_path / "clear.png", 10).startswith("data:image/webp;base64,")
