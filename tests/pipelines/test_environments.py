@@ -11,10 +11,10 @@ import scipy.io
 from aezsl import settings
 from aezsl.formats.sun import SUN
 from aezsl.formats.xlsa17 import read_classes, read_split
-from tests.conftest import ROOT
-from tests.datasets.helpers import reference
-from tests.datasets.matlab import cells
-from tests.datasets.test_xlsa17 import Files
+from tests.helpers import ROOT
+from tests.helpers.layouts import Xlsa17Files
+from tests.helpers.matlab import cells
+from tests.helpers.trees import reference
 from tests.synthetic import make_synthetic
 
 #: Adapter, backbone and kinds of semantics of each.
@@ -86,7 +86,7 @@ def test_xlsa17_from_two_files_to_metrics_in_a_place_of_their_own(make_project, 
     names = [f"class{c}" for c in range(n_seen + len(data.S_new))]
     split = {"trainval_loc": np.arange(n), "test_seen_loc": [], "test_unseen_loc": np.arange(n, n + len(data.y_new))}
     labels = np.concatenate([data.y, data.y_new + n_seen])
-    Files(names, np.vstack([data.S, data.S_new]), labels, np.vstack([data.X, data.X_new]), split).write(tmp_path)
+    Xlsa17Files(names, np.vstack([data.S, data.S_new]), labels, np.vstack([data.X, data.X_new]), split).write(tmp_path)
     project = make_project()
     project.kedro("run", "--env=xlsa17", "--pipeline=eszsl", f"--params=xlsa17.root={tmp_path},xlsa17.name=TOY")
     assert metrics(project, "xlsa17_TOY")["per_class_accuracy"] > 2 / len(data.S_new)
