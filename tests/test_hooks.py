@@ -1,8 +1,12 @@
-"""Which method a run is about: its results are logged under their plain names."""
+"""What happens around a run: which method it is about, and how many threads its nodes have."""
+
+import os
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from aezsl.hooks import main_method
+from aezsl.hooks import OneThreadPerTask, main_method
+from aezsl.provenance import Cost
 
 
 @pytest.mark.parametrize(
@@ -19,3 +23,23 @@ from aezsl.hooks import main_method
 )
 def test_the_first_method_named_is_what_a_run_is_about(named, subject):
     assert main_method(named) == subject
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("runner", ["ThreadRunner", "ParallelRunner", "SequentialRunner"])
+def test_nodes_side_by_side_keep_to_one_thread_each(runner, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    hook = OneThreadPerTask()
+    alone = runner == "SequentialRunner"
+    with threadpool_limits(2, user_api="blas"):  # whatever the tests themselves were given
+        hook.before_pipeline_run({"runner": f"<kedro.runner.{runner} object>"})
+        assert blas_threads() == ({2} if alone else {1})
+        assert Cost.measure_memory == (runner != "ThreadRunner")
+        assert os.environ.get("OMP_NUM_THREADS") == (None if alone else "1")
+        hook.after_pipeline_run()
+        assert blas_threads() == {2}
+        assert Cost.measure_memory
+    assert "OMP_NUM_THREADS" not in os.environ

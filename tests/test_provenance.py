@@ -23,6 +23,7 @@ def test_memory_is_left_out_where_other_work_is_going_on(monkeypatch):
     assert list(cost.measured) == ["fit_seconds"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process restart the count of its largest size")
 def test_memory_is_the_rise_inside_and_the_peak_of_the_process_is_not_forgotten():
     # In a process of its own: one that has worked long has free memory at hand, and need not grow.

@@ -1,12 +1,11 @@
 """The adapters as Kedro sees them: made from a catalog entry, read-only, saying where they read."""
 
-from pathlib import Path
-
 import pytest
 from kedro.io import DataCatalog, DatasetError
 
 from aezsl.formats import FORMATS
-from tests.datasets.helpers import touch, write
+from tests.helpers import ROOT
+from tests.helpers.trees import touch, write
 
 ENTRIES = {
     "cub": {"unseen_list": "unseen.txt", "attributes": "shipped"},
@@ -34,7 +33,7 @@ def test_every_adapter_is_a_catalog_entry(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ENTRIES)
 def test_every_adapter_says_what_to_download(kind):
-    page = Path(__file__).parents[2] / "data" / "01_raw" / "README.md"
+    page = ROOT / "data" / "01_raw" / "README.md"
     assert f"`{FORMATS[kind]}`" in page.read_text(encoding="utf-8")
 
 

@@ -192,6 +192,8 @@ class MethodContract:
 
     def test_path_gives_what_separate_fits_give(self, data):
         model = self.make()
+        if not model.grid:
+            pytest.skip("nothing is searched, so a path is one fit")
         points = grid_points({name: list(values)[:2] for name, values in model.grid.items()})[:4]
         for point, fitted in zip(points, model.fit_path(*data[:3], points), strict=True):
             alone = self.make(**point).fit(*data[:3])

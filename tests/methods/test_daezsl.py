@@ -195,6 +195,7 @@ def test_bad_parameters_are_refused(bad, message):
         make_method("daezsl", **{**SMALL, **bad}).fit(*make_synthetic()[:3])
 
 
+@pytest.mark.slow
 def test_prediction_needs_no_torch():
     code = "import sys; from aezsl.methods import make_method; make_method('daezsl'); assert 'torch' not in sys.modules"
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}

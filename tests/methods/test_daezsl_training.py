@@ -14,24 +14,11 @@ import torch
 
 from aezsl.methods import make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+from tests.helpers.checkpoints import Interrupted
 from tests.synthetic import make_synthetic
 
 QUICK = {"epochs": 12, "learning_rate": 0.02, "batch_size": 32}
 SMALL = {"epochs": 6, "validation_fraction": 0.0, "learning_rate": 0.02}
-
-
-class Interrupted(CheckpointFolder):
-    """Raises in the place of a power cut, after so many epochs."""
-
-    def __init__(self, folder, after):
-        super().__init__(folder)
-        self.left = after
-
-    def save(self, phase, state):
-        super().save(phase, state)
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
 
 
 class TestCheckpoints:
@@ -78,6 +65,7 @@ class TestCheckpoints:
         assert "training starts anew" in caplog.text
         np.testing.assert_array_equal(model.W_, make_method("daezsl", **SMALL).fit(*self.data[:3]).W_)
 
+    @pytest.mark.slow
     def test_a_killed_process_leaves_a_training_to_go_on_with(self, tmp_path):
         script = (
             "import sys; sys.path.insert(0, '.')\n"
@@ -120,6 +108,7 @@ with pa.memory_map(sys.argv[1]) as source:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory limits are those of Linux")
 def test_trains_from_a_mapped_file_larger_than_the_memory_allowed(tmp_path):
     rows, d = 150_000, 512  # 307 MB, of which half may be held

@@ -178,7 +178,9 @@ def test_one_step_is_one_update_of_everything():
     first = (X @ P).argmax(axis=1)
     none = np.zeros((0, X.shape[1])), np.zeros((0, len(S)))
     H = oracle.laplacian(oracle.graph_weights(X, 5))
-    problem = oracle.Problem(*none, X, one_hot(first, len(S)), H, oracle.transition(S), 1.0, 0.05, 0.1, 1e-3, 1e-4)
+    problem = oracle.RefinementRound(
+        *none, X, one_hot(first, len(S)), H, oracle.transition(S), 1.0, 0.05, 0.1, 1e-3, 1e-4
+    )
     P_literal, objectives = problem.minimise(X @ P, 1e-4, 50)
     np.testing.assert_allclose(result.P, P_literal, rtol=1e-7, atol=1e-9)
     np.testing.assert_array_equal(result.labels, (X @ P_literal).argmax(axis=1))

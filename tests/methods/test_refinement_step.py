@@ -21,7 +21,7 @@ def random_step(weights, n_confident=30, n_unconfident=50, d=12, seed=0):
     K = Smoothness(heat_kernel_graph(Xu, 6), Xu).value
     step = Step(Xl.T @ Xl, Xl.T @ Y[:n_confident], n_confident, Xu, y[n_confident:], S_hat, K, weights)
     H = oracle.laplacian(oracle.graph_weights(Xu, 6))
-    literal = oracle.Problem(Xl, Y[:n_confident], Xu, Y[n_confident:], H, S_hat, *weights)
+    literal = oracle.RefinementRound(Xl, Y[:n_confident], Xu, Y[n_confident:], H, S_hat, *weights)
     return step, literal, rng.normal(size=(n_unconfident, 5))
 
 

@@ -1,4 +1,4 @@
-"""AEZSL as the paper writes it: the objective, its gradient, a dense solve, and Algorithm 1."""
+"""AEZSL as the paper writes it: the objective eqn:ESZSL_category, its gradient, a dense solve, and alg:AEZSL."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def cosines(S_target, S):
 
 
 def aezsl_objective(W, X, y, S, S_target, lambda1, lambda2, lambda3):
-    """The four terms, with sums over samples, targets and pairs of targets written out; W (C, d, a)."""
+    """The four terms of eqn:ESZSL_category, sums over samples, targets and pairs written out; W (C, d, a)."""
     Y = one_hot(y, len(S))
     fit = sum(np.sum(((X @ Wc @ S.T - Y) * s) ** 2) for Wc, s in zip(W, cosines(S_target, S), strict=True))
     mapped = sum(np.sum((X @ Wc) ** 2) for Wc in W)
@@ -20,7 +20,7 @@ def aezsl_objective(W, X, y, S, S_target, lambda1, lambda2, lambda3):
 
 
 def aezsl_gradient(W, X, y, S, S_target, lambda1, lambda2, lambda3):
-    """The objective's derivative by every W_c (C, d, a), and the norm of its constant term as a scale."""
+    """The derivative of eqn:ESZSL_category by every W_c (C, d, a), and the norm of its constant term as a scale."""
     Y = one_hot(y, len(S))
     gradients, constants = [], []
     for c, s in enumerate(cosines(S_target, S)):
@@ -32,7 +32,7 @@ def aezsl_gradient(W, X, y, S, S_target, lambda1, lambda2, lambda3):
 
 
 def aezsl_dense(X, y, S, S_target, lambda1, lambda2, lambda3):
-    """All W_c (C, d, a) from one dense Kronecker system over every entry of every mapping."""
+    """All W_c (C, d, a) from eqn:ESZSL_category_wc of all c as one dense Kronecker system over every entry."""
     Y, a, C, d = one_hot(y, len(S)), S.shape[1], len(S_target), X.shape[1]
     L = X.T @ X
     size = d * a
@@ -56,9 +56,10 @@ def single_mapping(X, y, S, weights, lambda1, lambda2):
 
 
 def algorithm1(X, y, S, S_target, lambda1, lambda2, lambda3, stop, max_sweeps=10_000):
-    """Algorithm 1 to the letter: decompose L and every T once, then sweep; returns all W_c and the objective's trace.
+    """alg:AEZSL: decompose L and every T once, then sweep by eqn:W_lya3; returns all W_c and the objective's trace.
 
-    ``stop(objective)`` decides after each sweep. Works on d x a matrices: no reduction, no shortcut.
+    ``stop(objective)`` decides after each sweep. The sweeps are literal, on whole d x a matrices. Only the objective
+    that decides when to stop is computed by way of X'X and X'Y: sums over samples would cost more than the sweep.
     """
     Y = one_hot(y, len(S))
     C, a = len(S_target), S.shape[1]
@@ -84,7 +85,7 @@ def algorithm1(X, y, S, S_target, lambda1, lambda2, lambda3, stop, max_sweeps=10
 
 
 def _objective_from_gram(W, sigma_L, U, XY, y, S, s2, lambda1, lambda2, lambda3):
-    """The objective by way of X'X and X'Y, so that the sweep is not slowed by sums over samples."""
+    """The value of eqn:ESZSL_category by way of X'X and X'Y, without a sum over samples."""
     counts = np.bincount(y, minlength=len(S))
     total, W_sum = 0.0, W.sum(axis=0)
     for Wc, w in zip(W, s2, strict=True):

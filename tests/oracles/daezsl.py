@@ -1,10 +1,10 @@
-"""DAEZSL's loss as the paper writes it: duplicated features, a (C, C) decision matrix for every sample."""
+"""DAEZSL's loss as eqn:deep_loss writes it: duplicated features, a (C, C) decision matrix for every sample."""
 
 import torch
 
 
 def decision_matrices(X, W, S, M):
-    """J (B, C, C): row c1 holds the decision values of all classes under the mask of class c1."""
+    """J (B, C, C): row c1 holds the decision values of all classes under the mask of class c1 (eqn:J_ij)."""
     duplicated = X[:, None, :].expand(-1, len(S), -1)  # (B, C, d)
     return (duplicated * M) @ W @ S.T
 

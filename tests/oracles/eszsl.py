@@ -1,4 +1,4 @@
-"""ESZSL as the paper writes it."""
+"""ESZSL as the paper writes it: eqn:ESZSL with beta = gamma lambda. Rows here are the paper's columns."""
 
 import numpy as np
 from scipy.linalg import solve
@@ -9,7 +9,7 @@ def one_hot(y, n_classes):
 
 
 def eszsl_solution(X, y, S, gamma, lam):
-    """W = (X'X + gamma I)^-1 X'YS (S'S + lam I)^-1."""
+    """W = (X'X + gamma I)^-1 X'YS (S'S + lam I)^-1, the solution of eqn:ESZSL_sub1."""
     Y = one_hot(y, len(S))
     left = X.T @ X + gamma * np.eye(X.shape[1])
     right = S.T @ S + lam * np.eye(S.shape[1])
@@ -17,7 +17,7 @@ def eszsl_solution(X, y, S, gamma, lam):
 
 
 def eszsl_objective_gradient(W, X, y, S, gamma, lam):
-    """Half the derivative of the objective by W, and the norm of its constant term as a scale."""
+    """Half the derivative of eqn:ESZSL by W, and the norm of its constant term as a scale."""
     Y = one_hot(y, len(S))
     gradient = X.T @ (X @ W @ S.T - Y) @ S + gamma * W @ S.T @ S + lam * X.T @ X @ W + gamma * lam * W
     return gradient, np.linalg.norm(X.T @ Y @ S)

@@ -1,4 +1,4 @@
-"""Progressive label refinement as the paper writes it: dense D, dense H, a d x d system per re-weighting."""
+"""Progressive label refinement, alg:PRZSL, as written: dense D, dense H, a d x d system per re-weighting."""
 
 import numpy as np
 from scipy.special import softmax
@@ -35,14 +35,19 @@ def row_norms(Q, eps):
     return np.sqrt((Q**2).sum(axis=1) + eps**2)
 
 
-class Problem:
-    """One round's problem in P (d, C), with every matrix written out."""
+class RefinementRound:
+    """One round's problem in P (d, C), with every matrix written out.
+
+    Beside the paper, the objective has the term of nu, which the paper has in its solution only, and norms of rows are
+    smoothed by eps, so that none is zero.
+    """
 
     def __init__(self, Xl, Yl, Xu, Yu, H, S_hat, gamma1, gamma2, gamma3, nu, eps):
         self.Xl, self.Yl, self.Xu, self.Yu, self.H, self.S_hat = Xl, Yl, Xu, Yu, H, S_hat
         self.gammas, self.nu, self.eps = (gamma1, gamma2, gamma3), nu, eps
 
     def objective(self, P):
+        """eqn:EZSL_refine."""
         g1, g2, g3 = self.gammas
         Q = self.Xu @ P - self.Yu
         return (
@@ -54,6 +59,7 @@ class Problem:
         )
 
     def gradient(self, P):
+        """The derivative of the objective by P."""
         g1, g2, g3 = self.gammas
         Q = self.Xu @ P - self.Yu
         return (
@@ -65,7 +71,7 @@ class Problem:
         )
 
     def closed_form(self, D):
-        """P for given D (u, u)."""
+        """P for given D (u, u): eqn:solutionP, which minimises eqn:EZSL_refine_D."""
         g1, g2, g3 = self.gammas
         Xl, Yl, Xu, Yu = self.Xl, self.Yl, self.Xu, self.Yu
         left = Xl.T @ Xl + g1 * Xu.T @ D @ Xu + g3 * Xu.T @ self.H @ Xu + self.nu * np.eye(Xl.shape[1])
@@ -86,7 +92,7 @@ class Problem:
 
 
 def refine(X, P, S, k, gamma1, gamma2, gamma3, nu, n_neighbors=10, inner_tol=1e-4, inner_iter=50, eps=1e-4):
-    """Algorithm 2. Returns labels, P, and per round (objective, labels changed, confident, unconfident)."""
+    """alg:PRZSL. Returns labels, P, and per round (objective, labels changed, confident, unconfident)."""
     n, C = len(X), P.shape[1]
     W, S_hat = graph_weights(X, n_neighbors), transition(S)
     labels = (X @ P).argmax(axis=1)
@@ -100,10 +106,10 @@ def refine(X, P, S, k, gamma1, gamma2, gamma3, nu, n_neighbors=10, inner_tol=1e-
         changed = np.sum(labels[U[chosen]] != new)
         labels[U[chosen]] = new
         L, U = np.append(L, U[chosen]), np.delete(U, chosen)
-        problem = Problem(
+        step = RefinementRound(
             X[L], one_hot(labels[L], C), X[U], one_hot(labels[U], C), laplacian(W[np.ix_(U, U)]), S_hat,
             gamma1, gamma2, gamma3, nu, eps,
         )  # fmt: skip
-        P, objectives = problem.minimise(X[U] @ P, inner_tol, inner_iter)
+        P, objectives = step.minimise(X[U] @ P, inner_tol, inner_iter)
         history.append((objectives[-1], changed, len(L), len(U)))
     return labels, P, history

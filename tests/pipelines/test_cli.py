@@ -18,7 +18,7 @@ def run(project, pipeline, *options):
 
 @pytest.fixture(scope="module")
 def project(make_project):
-    project = make_project(from_nothing=True)
+    project = make_project()
     environment = project.folder / "conf" / "small"
     environment.mkdir()
     (environment / "parameters.yml").write_text(SMALL)

@@ -44,7 +44,9 @@ def project(make_project):
 def test_one_command_trains_extracts_and_evaluates(project):
     reporting = project.folder / "data/08_reporting/own/daezsl_end_to_end"
     metrics = json.loads((reporting / "metrics.json").read_text())
-    assert 0 <= metrics["hit_at_1"] <= 1
+    predictions = pd.read_parquet(project.folder / "data/07_model_output/own/daezsl_end_to_end/predictions.parquet")
+    assert metrics["hit_at_1"] == (predictions["true"] == predictions["predicted"]).mean()
+    assert sorted(predictions["true"]) == sorted(2 * UNSEEN)
     history = pd.read_csv(reporting / "training_history.csv")
     assert history["loss"].is_monotonic_decreasing
     models = project.folder / "data/06_models/own/daezsl_end_to_end"

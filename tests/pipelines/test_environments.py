@@ -2,30 +2,32 @@
 
 import json
 import shutil
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
+from kedro.io import CatalogConfigResolver, DataCatalog
 
 from aezsl import settings
+from aezsl.data.normalise import STEPS
+from aezsl.encoders.texts.semantics import KINDS
+from aezsl.encoders.torchvision import torchvision
 from aezsl.formats.sun import SUN
 from aezsl.formats.xlsa17 import read_classes, read_split
-from tests.conftest import ROOT
-from tests.datasets.helpers import reference
-from tests.datasets.matlab import cells
-from tests.datasets.test_xlsa17 import Files
+from aezsl.pipeline_registry import register_pipelines
+from aezsl.selection import class_folds
+from tests.helpers import ROOT
+from tests.helpers.layouts import Xlsa17Files
+from tests.helpers.matlab import cells
+from tests.helpers.trees import reference
 from tests.synthetic import make_synthetic
 
-#: Adapter, backbone and kinds of semantics of each.
-ENVIRONMENTS = {
-    "cub": ("cub", "vgg19", ["attributes"]),
-    "sun": ("sun", "vgg19", ["attributes"]),
-    "dogs": ("dogs", "googlenet", ["bag_of_words", "wordnet"]),
-    "awa2": ("awa2", "resnet101", ["attributes"]),
-    "xlsa17": ("xlsa17", "file", ["attributes"]),
-    "own": ("folder", "efficientnet_lite0", ["auto"]),
-}
+ENVIRONMENTS = sorted(path.parent.name for path in (ROOT / "conf").glob("*/catalog.yml"))
+
+#: Parameters that an environment may set though base has no value for them.
+WITHOUT_DEFAULT = {"selection.fraction"}
 
 
 def configuration(env, given=None):
@@ -36,17 +38,57 @@ def metrics(project, benchmark, method="eszsl"):
     return json.loads((project.folder / "data/08_reporting" / benchmark / method / "metrics.json").read_text())
 
 
-@pytest.mark.parametrize("env", ENVIRONMENTS)
-def test_each_says_how_its_data_are_read_and_described(env):
-    adapter, backbone, kinds = ENVIRONMENTS[env]
+@cache
+def overlaid(env):
+    """Catalog and parameters of an environment, merged with base."""
     loader = configuration(env)
-    entry, parameters = loader["catalog"]["raw_benchmark"], loader["parameters"]
-    assert entry["format"] == adapter
-    assert entry["root"].startswith("data/01_raw/")
-    assert parameters["feature_extraction"]["backbone"] == backbone
-    assert parameters["feature_extraction"]["batch_size"] == 8  # what the overlay does not name stays
-    assert [source["kind"] for source in parameters["semantic_embedding"]["sources"]] == kinds
-    assert parameters["selection"]["rule"] == ("random" if env in ("own", "cub") else "first")
+    return loader["catalog"], loader["parameters"]
+
+
+def paths(parameters, prefix=""):
+    """The dotted names of all values."""
+    for key, value in parameters.items():
+        yield from paths(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}"]
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    """What any of the pipelines reads and none of its own nodes makes."""
+    return set().union(*(pipeline.inputs() for pipeline in register_pipelines().values()))
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_whatever_a_pipeline_reads_is_configured(env, inputs):
+    catalog, parameters = overlaid(env)
+    patterns = CatalogConfigResolver(catalog)
+    given = set(paths(parameters))
+    for name in inputs:
+        if name.startswith("params:"):
+            wanted = name.removeprefix("params:")
+            assert any(path == wanted or path.startswith(f"{wanted}.") for path in given), name
+        else:
+            assert name == "parameters" or name in catalog or patterns.match_dataset_pattern(name), name
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_every_name_in_an_environment_means_something(env):
+    catalog, parameters = overlaid(env)
+    assert catalog["raw_benchmark"]["root"].startswith("data/01_raw/")
+    # Unknown formats and options are refused when the entry is first asked for.
+    assert DataCatalog.from_config({"raw_benchmark": catalog["raw_benchmark"]})["raw_benchmark"] is not None
+    backbones = {"file", "efficientnet_lite0", *torchvision.models.list_models()}
+    assert parameters["feature_extraction"]["backbone"] in backbones
+    assert {source["kind"] for source in parameters["semantic_embedding"]["sources"]} <= {"auto", *KINDS}
+    assert {step for steps in parameters["normalise"].values() for step in steps} <= set(STEPS)
+    assert class_folds(20, 5, **parameters["selection"])  # refuses unknown rules and settings
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_an_environment_sets_parameters_that_base_has_and_leaves_the_others(env):
+    """Another spelling would be read by nobody, without a word."""
+    base, merged = (set(paths(overlaid(name)[1])) for name in ("local", env))
+    assert merged - base <= WITHOUT_DEFAULT
+    assert base <= merged
 
 
 def test_no_two_share_a_place_or_an_experiment():
@@ -86,7 +128,7 @@ def test_xlsa17_from_two_files_to_metrics_in_a_place_of_their_own(make_project, 
     names = [f"class{c}" for c in range(n_seen + len(data.S_new))]
     split = {"trainval_loc": np.arange(n), "test_seen_loc": [], "test_unseen_loc": np.arange(n, n + len(data.y_new))}
     labels = np.concatenate([data.y, data.y_new + n_seen])
-    Files(names, np.vstack([data.S, data.S_new]), labels, np.vstack([data.X, data.X_new]), split).write(tmp_path)
+    Xlsa17Files(names, np.vstack([data.S, data.S_new]), labels, np.vstack([data.X, data.X_new]), split).write(tmp_path)
     project = make_project()
     project.kedro("run", "--env=xlsa17", "--pipeline=eszsl", f"--params=xlsa17.root={tmp_path},xlsa17.name=TOY")
     assert metrics(project, "xlsa17_TOY")["per_class_accuracy"] > 2 / len(data.S_new)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from tests.datasets.helpers import write
+from tests.helpers.trees import write
 
 COLOURS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0.1], [1, 0.5, 0], [1, 1, 0], [0, 0, 0.5]])
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from aezsl.data.vector_store import VectorStore
-from tests.conftest import ROOT
+from tests.helpers.projects import environment
 
-N_IMAGES, SHARD = 400, 16
+N_IMAGES, SHARD = 160, 16
 
 
 def write_images(root):
@@ -28,10 +28,13 @@ def write_images(root):
 
 def start_and_kill(project, command, store, log):
     """Run until three shards are on disk, then kill; the shards that were there, and images counted as done."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "kedro", *command], cwd=project.folder, env=environment, stderr=output, stdout=output
+            [sys.executable, "-m", "kedro", *command],
+            cwd=project.folder,
+            env=environment(),
+            stderr=output,
+            stdout=output,
         )
         try:
             for _ in range(30_000):

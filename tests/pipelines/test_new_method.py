@@ -9,7 +9,7 @@ import pytest
 from aezsl.methods import METHODS, Entry, LinearClassifier, PoolClassifier, ZeroShotClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.pipeline_registry import create_method_pipeline
-from tests.pipelines.test_methods import make_problem, run
+from tests.helpers.problems import make_problem, run
 
 
 class ClassMeans(ZeroShotClassifier):

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.conftest import ROOT
+from tests.helpers import ROOT
+from tests.helpers.projects import environment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -31,12 +32,9 @@ def blocks(text):
 REQUEST = json.loads(re.search(r"-d '(.*?)'", README.partition("<!-- end of example -->")[2], re.DOTALL)[1])
 
 
-def environment():
-    """As a user has it who has installed the project: its commands on the path, its package importable."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    variables = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT / "src"), "HF_HUB_OFFLINE": "1", "NO_COLOR": "1"}
-    variables.pop("MLFLOW_TRACKING_URI", None)
-    return variables
+def shell():
+    """The variables of a shell in which the project is installed: its commands are on the path."""
+    return environment(PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +44,7 @@ def project(make_project):
         result = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
             cwd=project.folder,
-            env=environment(),
+            env=shell(),
             capture_output=True,
             text=True,
             timeout=900,
@@ -114,9 +112,7 @@ def server(project):
         pytest.skip(f"no port can be bound here: {error}")
     command = ["bash", "-c", f"exec {SERVE.replace('5001', str(port))}"]
     log = (project.folder / "serve.log").open("w")
-    process = subprocess.Popen(
-        command, cwd=project.folder, env=environment(), stdout=log, stderr=log, start_new_session=True
-    )
+    process = subprocess.Popen(command, cwd=project.folder, env=shell(), stdout=log, stderr=log, start_new_session=True)
     try:
         for _ in range(300):
             assert process.poll() is None, (project.folder / "serve.log").read_text()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aezsl.data.vector_store import VectorStore
-from tests.datasets.helpers import reference
+from tests.helpers.trees import reference
 
 
 def cub():
@@ -27,8 +27,7 @@ def test_recomputed_features_match_the_stored_ones(make_project, env, data):
     # The reference data has a sample of the images: those that are listed but not there are left out.
     given += ["feature_extraction.backbone=efficientnet_lite0", "feature_extraction.on_error=skip"]
     project = make_project()
-    for pipeline in ("ingestion", "feature_extraction"):
-        project.kedro("run", f"--env={env}", f"--pipeline={pipeline}", f"--params={','.join(given)}")
+    project.kedro("run", f"--env={env}", "--pipelines=ingestion,feature_extraction", f"--params={','.join(given)}")
     vectors = VectorStore(project.folder / f"data/04_feature/{env}/features").load()
     assert sorted(vectors.ids) == present
     row_of = {name: row for row, name in enumerate(files)}

@@ -1,6 +1,5 @@
 """The road from stored shards to a trained DAEZSL, in less memory than the features would take."""
 
-import os
 import subprocess
 import sys
 
@@ -10,7 +9,12 @@ import pytest
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
-from tests.conftest import ROOT
+from tests.helpers.projects import environment
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="memory limits are those of Linux"),
+]
 
 ROWS, WIDTH, SHARDS, CLASSES = 120_000, 512, 12, 8  # 246 MB of float32
 
@@ -66,13 +70,13 @@ def folder(tmp_path_factory):
 
 
 def run(folder, how):
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
     allowed = str(ROWS * WIDTH * 4 * 3 // 4)
     command = [sys.executable, "-c", RUN, str(folder), allowed, how]
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment(OMP_NUM_THREADS="1", ARROW_NUM_THREADS="1")
+    )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory limits are those of Linux")
 def test_problem_training_and_ranking_stay_below_the_size_of_the_features(folder):
     result = run(folder, "streamed")
     assert result.returncode == 0, result.stderr[-3000:]
@@ -80,7 +84,6 @@ def test_problem_training_and_ranking_stay_below_the_size_of_the_features(folder
     assert result.stdout.split() == [str(n_train), "1", str(ROWS - n_train)]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory limits are those of Linux")
 def test_the_limit_is_one_that_loading_everything_breaks(folder):
     result = run(folder, "loaded")
     assert result.returncode != 0

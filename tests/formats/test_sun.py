@@ -6,20 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.formats.sun import SUN, readable
-from tests.datasets.helpers import folder, quick, reference, refused, words, write
-from tests.datasets.matlab import cells, save_v73
-
-FILES = ("images.mat", "attributes.mat", "attributeLabels_continuous.mat")
-
-
-def write_tree(root, files, names, votes, save=scipy.io.savemat):
-    base = root / "SUNAttributeDB"
-    base.mkdir(exist_ok=True)
-    as_cells = cells if save is scipy.io.savemat else list
-    for file, key, value in zip(
-        FILES, ("images", "attributes", "labels_cv"), (as_cells(files), as_cells(names), votes), strict=True
-    ):
-        save(base / file, {key: value})
+from tests.helpers.layouts import SUN_FILES, write_sun
+from tests.helpers.matlab import save_v73
+from tests.helpers.trees import folder, quick, reference, refused, words, write
 
 
 @st.composite
@@ -39,7 +28,7 @@ def trees(draw):
 def test_reads_what_was_written(tree, save):
     files, names, votes = tree
     with folder() as root:
-        write_tree(root, files, names, votes, save)
+        write_sun(root, files, names, votes, save)
         unseen = files[0].rpartition("/")[0]
         write(root / "unseen.txt", unseen)
         data = SUN(root=str(root), unseen_list="unseen.txt").read()
@@ -55,11 +44,11 @@ def test_reads_what_was_written(tree, save):
 
 @pytest.fixture
 def tree(tmp_path):
-    write_tree(tmp_path, ["a/abbey/1.jpg", "b/bakery/shop/2.jpg"], ["sailing", "driving"], np.eye(2))
+    write_sun(tmp_path, ["a/abbey/1.jpg", "b/bakery/shop/2.jpg"], ["sailing", "driving"], np.eye(2))
     return tmp_path
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", SUN_FILES)
 def test_a_missing_or_broken_file_is_named(tree, file):
     path = tree / "SUNAttributeDB" / file
     whole = path.read_bytes()
@@ -73,7 +62,7 @@ def test_a_missing_or_broken_file_is_named(tree, file):
 
 
 def test_other_variables_and_shapes_are_refused(tree):
-    path = tree / "SUNAttributeDB" / FILES[2]
+    path = tree / "SUNAttributeDB" / SUN_FILES[2]
     scipy.io.savemat(path, {"labels": np.eye(2)})
     with refused(path, "no labels_cv", "it has labels"):
         SUN(root=str(tree)).read()
@@ -83,13 +72,13 @@ def test_other_variables_and_shapes_are_refused(tree):
     scipy.io.savemat(path, {"labels_cv": np.full((2, 2), np.nan)})
     with refused(path, "finite"):
         SUN(root=str(tree)).read()
-    scipy.io.savemat(tree / "SUNAttributeDB" / FILES[0], {"images": np.eye(2)})
+    scipy.io.savemat(tree / "SUNAttributeDB" / SUN_FILES[0], {"images": np.eye(2)})
     with refused("images.mat", "cell array"):
         SUN(root=str(tree)).read()
 
 
 def test_a_v73_struct_is_refused(tree):
-    path = tree / "SUNAttributeDB" / FILES[0]
+    path = tree / "SUNAttributeDB" / SUN_FILES[0]
     with h5py.File(path, "w") as file:
         file.create_group("images")
     with refused(path, "struct"):
@@ -97,7 +86,7 @@ def test_a_v73_struct_is_refused(tree):
 
 
 def test_images_without_a_scene_are_refused(tree):
-    write_tree(tree, ["abbey.jpg", "b/2.jpg"], ["sailing", "driving"], np.eye(2))
+    write_sun(tree, ["abbey.jpg", "b/2.jpg"], ["sailing", "driving"], np.eye(2))
     with refused("images.mat", "abbey.jpg"):
         SUN(root=str(tree)).read()
 

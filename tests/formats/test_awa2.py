@@ -4,20 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.formats.awa2 import AWA2
-from tests.datasets.helpers import cut, folder, quick, refused, touch, words, write
-
-FILES = ("classes.txt", "predicates.txt", "predicate-matrix-continuous.txt", "trainclasses.txt", "testclasses.txt")
-
-
-def write_tree(root, names, n_unseen, matrix, images_each=2):
-    write(root / "classes.txt", "".join(f"{i:8d}\t{name}\n" for i, name in enumerate(names, start=1)))
-    write(root / "predicates.txt", "".join(f"{i:8d}\tis{i}\n" for i in range(1, matrix.shape[1] + 1)))
-    np.savetxt(root / "predicate-matrix-continuous.txt", matrix, fmt="%8.2f")
-    write(root / "testclasses.txt", "\n".join(names[:n_unseen]) + "\n")
-    write(root / "trainclasses.txt", "\n".join(names[n_unseen:]) + "\n")
-    for name in names:
-        for i in range(images_each):
-            touch(root, f"JPEGImages/{name}/{name}_{10001 + i}.jpg")
+from tests.helpers.layouts import AWA2_FILES, write_awa2
+from tests.helpers.trees import cut, folder, quick, refused, touch, words, write
 
 
 @st.composite
@@ -33,7 +21,7 @@ def trees(draw):
 def test_reads_what_was_written(tree):
     names, n_unseen, matrix = tree
     with folder() as root:
-        write_tree(root, names, n_unseen, matrix)
+        write_awa2(root, names, n_unseen, matrix)
         touch(root, f"JPEGImages/{names[0]}/Thumbs.db")
         data = AWA2(root=str(root)).read()
         write(root / "other.txt", names[-1])
@@ -47,10 +35,10 @@ def test_reads_what_was_written(tree):
 
 
 @quick
-@given(trees(), st.sampled_from(FILES), st.floats(0, 1))
+@given(trees(), st.sampled_from(AWA2_FILES), st.floats(0, 1))
 def test_a_truncated_file_is_refused(tree, file, fraction):
     with folder() as root:
-        write_tree(root, *tree)
+        write_awa2(root, *tree)
         cut(root / file, fraction)
         with refused(root, ".txt"):
             AWA2(root=str(root)).read()
@@ -58,11 +46,11 @@ def test_a_truncated_file_is_refused(tree, file, fraction):
 
 @pytest.fixture
 def tree(tmp_path):
-    write_tree(tmp_path, ["antelope", "grizzly+bear", "killer+whale"], 1, np.ones((3, 2)))
+    write_awa2(tmp_path, ["antelope", "grizzly+bear", "killer+whale"], 1, np.ones((3, 2)))
     return tmp_path
 
 
-@pytest.mark.parametrize("file", [*FILES, "JPEGImages"])
+@pytest.mark.parametrize("file", [*AWA2_FILES, "JPEGImages"])
 def test_a_missing_file_is_named(tree, file):
     (tree / file).rename(tree / "renamed")
     with refused(tree / file, "README.md"):

@@ -3,7 +3,6 @@ import pytest
 
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
 
 
 def tables():
@@ -28,8 +27,3 @@ def test_inconsistent_tables_are_refused(spoil, message):
     Benchmark(*tables())
     with pytest.raises(DataError, match=message):
         Benchmark(*spoil(*tables()))
-
-
-def test_missing_files_are_named(tmp_path):
-    with pytest.raises(DataError, match=r"classes\.txt is missing: it holds the names"):
-        BenchmarkFormat(root=str(tmp_path)).require("classes.txt", "the names")

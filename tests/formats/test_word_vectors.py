@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.formats.word_vectors import read_vectors
-from tests.datasets.helpers import folder, quick, reference, refused, words, write
+from tests.helpers.trees import folder, quick, reference, refused, words, write
 
 
 def glove(path, names, matrix):

@@ -4,7 +4,7 @@ import pytest
 import scipy.io
 
 from aezsl.formats.reading import SPLITS, find_list, read_names
-from tests.datasets.helpers import reference, refused
+from tests.helpers.trees import reference, refused
 
 SIZES = {"cub_standard": 50, "cub_proposed": 50, "sun_paper": 10, "awa2_proposed": 10}
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.formats.wordnet import Hierarchy, read_edges, read_synsets, similarity_vectors
-from tests.datasets.helpers import folder, quick, reference, refused, words, write
+from tests.helpers.trees import folder, quick, reference, refused, words, write
 
 LICENCE = "  1 This software and database is being provided to you  \n"
 DOG = (

@@ -20,7 +20,7 @@ from aezsl.reporting.curves import draw_refinement_curve, draw_seen_unseen_curve
 from aezsl.reporting.explanations import explain_cases, explain_mapping
 from aezsl.reporting.page import make_page
 from aezsl.reporting.tables import make_tables, write_tables
-from tests.pipelines.test_methods import make_problem
+from tests.helpers.problems import make_problem
 
 PARAMETERS = {"report": {"benchmark": "made up", "gallery_width": 100}, "split": {"seed": 3}}
 SETTINGS = {"cases": 2, "images": 2, "neighbours": 3, "class_name": None, "mappings": 4, "weights": 4}
@@ -176,6 +176,7 @@ def test_a_report_of_nothing_says_so(tmp_path):
     assert "kedro run --pipeline=aezsl<" in html
 
 
+@pytest.mark.slow
 def test_page_works_in_a_browser(page, tmp_path):
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:

@@ -1,5 +1,4 @@
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,34 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.formats.cub import CUB, N_ATTRIBUTES, readable
-from tests.datasets.helpers import cut, drop_line, folder, numbered, quick, reference, refused, words, write
-
-TABLES = ("classes.txt", "images.txt", "image_class_labels.txt", "train_test_split.txt")
-LABELS = "attributes/image_attribute_labels.txt"
-SHIPPED = "attributes/class_attribute_labels_continuous.txt"
-
-
-@dataclass
-class Tree:
-    names: list
-    labels: np.ndarray
-    training: np.ndarray
-    present: np.ndarray  # (n, 312)
-    shipped: np.ndarray  # (C, 312) percentages
-
-    def write(self, root, extra_columns=()):
-        files = [f"{self.names[label]}/{i}.jpg" for i, label in enumerate(self.labels)]
-        for table, values in zip(TABLES, (self.names, files, self.labels + 1, self.training), strict=True):
-            write(root / table, numbered(values))
-        rows = [
-            f"{i + 1} {a + 1} {value} 3 {'0 0 ' if i in extra_columns else ''}1.5\n"
-            for i, image in enumerate(self.present)
-            for a, value in enumerate(image)
-        ]
-        write(root / LABELS, "".join(rows))
-        np.savetxt(root / SHIPPED, self.shipped, fmt="%.6f")
-        write(root / "attributes.txt", numbered(f"has_{a}::x y" for a in range(N_ATTRIBUTES)))
-        write(root / "unseen.txt", self.names[0] + "\n\n")
+from tests.helpers.layouts import CUB_LABELS, CUB_SHIPPED, CUB_TABLES, CubFiles
+from tests.helpers.trees import cut, drop_line, folder, quick, reference, refused, words, write
 
 
 @st.composite
@@ -45,7 +18,7 @@ def trees(draw):
     labels = np.concatenate([np.arange(len(names)), rng.integers(0, len(names), draw(st.integers(0, 4)))])
     n = len(labels)
     present = rng.integers(0, 2, (n, N_ATTRIBUTES))
-    return Tree(names, labels, rng.integers(0, 2, n), present, rng.uniform(0, 100, (len(names), N_ATTRIBUTES)))
+    return CubFiles(names, labels, rng.integers(0, 2, n), present, rng.uniform(0, 100, (len(names), N_ATTRIBUTES)))
 
 
 @quick
@@ -72,7 +45,7 @@ def test_reads_what_was_written(tree, malformed):
 
 
 @quick
-@given(trees(), st.sampled_from([*TABLES, LABELS]), st.sampled_from([cut, drop_line]), st.floats(0, 1))
+@given(trees(), st.sampled_from([*CUB_TABLES, CUB_LABELS]), st.sampled_from([cut, drop_line]), st.floats(0, 1))
 def test_a_truncated_file_is_named(tree, relative, damage, fraction):
     with folder() as root:
         tree.write(root)
@@ -87,12 +60,12 @@ def tree(tmp_path):
     rng = np.random.default_rng(0)
     labels = np.array([0, 1, 2, 2])
     present = rng.integers(0, 2, (4, N_ATTRIBUTES))
-    made = Tree(["001.A", "002.B", "003.C"], labels, np.ones(4, int), present, np.ones((3, N_ATTRIBUTES)))
+    made = CubFiles(["001.A", "002.B", "003.C"], labels, np.ones(4, int), present, np.ones((3, N_ATTRIBUTES)))
     made.write(tmp_path)
     return tmp_path
 
 
-@pytest.mark.parametrize("relative", ["classes.txt", "images.txt", "image_class_labels.txt", LABELS])
+@pytest.mark.parametrize("relative", ["classes.txt", "images.txt", "image_class_labels.txt", CUB_LABELS])
 def test_a_missing_file_is_named(tree, relative):
     (tree / relative).unlink()
     with refused(tree / relative, "README.md"):
@@ -100,7 +73,7 @@ def test_a_missing_file_is_named(tree, relative):
 
 
 def test_without_image_attributes_the_percentages_are_offered(tree):
-    (tree / LABELS).unlink()
+    (tree / CUB_LABELS).unlink()
     with refused("attributes: shipped"):
         CUB(root=str(tree)).read()
 
@@ -118,11 +91,11 @@ def test_without_image_attributes_the_percentages_are_offered(tree):
         ("unseen.txt", "001.A\n001.A\n", ["more than once"]),
         ("unseen.txt", "001.A\n002.B\n003.C\n", ["none is left"]),
         ("unseen.txt", "", ["empty"]),
-        (LABELS, "1 1 2 3 1.0\n", ["is_present", "got 2"]),
-        (LABELS, "0 1 1 3 1.0\n", ["0-based"]),
-        (LABELS, "1 313 1 3 1.0\n", ["1..312"]),
-        (LABELS, "1 1\n", ["image_attribute_labels.txt", "cannot be read"]),
-        (LABELS, "one bird\n", ["image_attribute_labels.txt", "cannot be read"]),
+        (CUB_LABELS, "1 1 2 3 1.0\n", ["is_present", "got 2"]),
+        (CUB_LABELS, "0 1 1 3 1.0\n", ["0-based"]),
+        (CUB_LABELS, "1 313 1 3 1.0\n", ["1..312"]),
+        (CUB_LABELS, "1 1\n", ["image_attribute_labels.txt", "cannot be read"]),
+        (CUB_LABELS, "one bird\n", ["image_attribute_labels.txt", "cannot be read"]),
         ("attributes.txt", "1 a\n", ["312 attribute names, got 1"]),
     ],
 )
@@ -133,8 +106,8 @@ def test_wrong_contents_are_refused(tree, relative, text, parts):
 
 
 def test_shipped_percentages_of_another_shape_are_refused(tree):
-    np.savetxt(tree / SHIPPED, np.ones((2, N_ATTRIBUTES)))
-    with refused(SHIPPED, "(3, 312)", "(2, 312)"):
+    np.savetxt(tree / CUB_SHIPPED, np.ones((2, N_ATTRIBUTES)))
+    with refused(CUB_SHIPPED, "(3, 312)", "(2, 312)"):
         CUB(root=str(tree), attributes="shipped").read()
 
 
@@ -171,7 +144,7 @@ def test_the_full_size_is_read_in_seconds(tmp_path):
     labels = np.arange(1178) % 200
     present = rng.integers(0, 2, (len(labels), N_ATTRIBUTES))
     names = [f"{i:03d}.Bird" for i in range(1, 201)]
-    Tree(names, labels, np.ones(len(labels), int), present, np.ones((200, N_ATTRIBUTES))).write(tmp_path)
+    CubFiles(names, labels, np.ones(len(labels), int), present, np.ones((200, N_ATTRIBUTES))).write(tmp_path)
     start = time.perf_counter()
     CUB(root=str(tmp_path)).read()
     assert time.perf_counter() - start < 10

@@ -47,6 +47,7 @@ PAPERS = {
 }
 
 
+@pytest.mark.slow  # networks of up to half a gigabyte are exported
 @pytest.mark.parametrize("name", PAPERS)
 def test_local_weights_give_the_features_that_eager_torch_computes(name, picture, tmp_path):
     """From a weights file to features, against a hook on torchvision's own network."""
@@ -125,6 +126,7 @@ def test_unknown_names_are_refused():
         make_backbone("efficientnet_lite0", layer="conv1").load()
 
 
+@pytest.mark.slow
 def test_naming_a_backbone_does_not_import_torch():
     code = (
         "import sys; from aezsl.encoders.images.backbones import make_backbone; "

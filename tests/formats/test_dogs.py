@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.formats.dogs import Dogs
-from tests.datasets.helpers import folder, quick, reference, refused, touch, words, write
-from tests.datasets.matlab import cells
+from tests.helpers.layouts import write_dogs
+from tests.helpers.matlab import cells
+from tests.helpers.trees import folder, quick, reference, refused, words, write
 
 
 @st.composite
@@ -15,19 +16,11 @@ def breeds(draw):
     return sorted(f"n{number:08d}-{draw(words)}" for number in numbers)
 
 
-def write_tree(root, names, each=2):
-    for name in names:
-        for i in range(each):
-            touch(root, f"Images/{name}/{name[:9]}_{i}.jpg")
-    rows = [f"{name}\t{name[:9]}\tlemma {name}\tdefinition of {name}" for name in names]
-    write(root / "classes.tsv", "\n".join(["folder\twnid\tlemmas\tdefinition", *rows]) + "\n")
-
-
 @quick
 @given(breeds(), st.booleans())
 def test_reads_what_was_written(names, by_wnid):
     with folder() as root:
-        write_tree(root, names)
+        write_dogs(root, names)
         kept = names[1:]
         write(root / "breeds.txt", "\n".join(name[:9] if by_wnid else name for name in kept))
         write(root / "unseen.txt", kept[0][:9] if by_wnid else kept[0])
@@ -59,7 +52,7 @@ def test_a_list_stands_for_the_images(names, file):
 
 @pytest.fixture
 def tree(tmp_path):
-    write_tree(tmp_path, ["n02085620-Chihuahua", "n02110627-affenpinscher", "n02100583-vizsla"])
+    write_dogs(tmp_path, ["n02085620-Chihuahua", "n02110627-affenpinscher", "n02100583-vizsla"])
     return tmp_path
 
 

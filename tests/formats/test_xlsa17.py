@@ -1,5 +1,3 @@
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 import scipy.io
@@ -7,40 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.formats.xlsa17 import Xlsa17, read_classes, read_features, read_split
-from tests.datasets.helpers import folder, quick, reference, refused, words
-from tests.datasets.matlab import cells, save_v73
+from tests.helpers.layouts import Xlsa17Files
+from tests.helpers.matlab import cells, save_v73
+from tests.helpers.trees import folder, quick, reference, refused, words
 
 SAVES = {"v5": scipy.io.savemat, "v7.3": save_v73}
 SPLIT_KEYS = ("trainval_loc", "test_seen_loc", "test_unseen_loc", "train_loc", "val_loc")
-
-
-@dataclass
-class Files:
-    """What goes into the two files, with labels and lists counted from 0."""
-
-    names: list
-    attributes: np.ndarray  # (C, a)
-    labels: np.ndarray
-    features: np.ndarray  # (n, d)
-    split: dict
-
-    def write(self, root, save=scipy.io.savemat, first=1, **changes):
-        as_cells = cells if save is scipy.io.savemat else list
-        files = [f"/authors/machine/{i // 2}.jpg" for i in range(len(self.labels))]  # APY has objects, not images
-        res101 = {
-            "features": self.features.T,
-            "labels": self.labels[:, None] + first,
-            "image_files": as_cells(files),
-        }
-        splits = {"allclasses_names": as_cells(self.names), "att": self.attributes.T, "original_att": self.attributes.T}
-        splits |= {key: np.asarray(value, dtype=np.uint16)[:, None] + first for key, value in self.split.items()}
-        for content in (res101, splits):
-            content.update({key: changes[key] for key in content.keys() & changes.keys()})
-        folder = root / "TOY"
-        folder.mkdir(exist_ok=True)
-        save(folder / "res101.mat", res101)
-        save(folder / "att_splits.mat", splits)
-        return folder
 
 
 @st.composite
@@ -62,7 +32,7 @@ def contents(draw):
     }
     if draw(st.booleans()):
         split |= {"train_loc": trainval[labels[trainval] > 0], "val_loc": trainval[labels[trainval] == 0]}
-    return Files(names, rng.uniform(size=(count, 4)), labels, rng.normal(size=(len(labels), 5)), split)
+    return Xlsa17Files(names, rng.uniform(size=(count, 4)), labels, rng.normal(size=(len(labels), 5)), split)
 
 
 @quick
@@ -109,7 +79,7 @@ def files():
     rng = np.random.default_rng(0)
     labels = np.array([0, 0, 1, 1, 2, 2])
     split = {"trainval_loc": [0, 2, 3], "test_seen_loc": [1], "test_unseen_loc": [4, 5]}
-    return Files(["a", "b", "c"], rng.uniform(size=(3, 4)), labels, rng.normal(size=(6, 5)), split)
+    return Xlsa17Files(["a", "b", "c"], rng.uniform(size=(3, 4)), labels, rng.normal(size=(6, 5)), split)
 
 
 def load(root):

@@ -7,40 +7,40 @@ from hypothesis import strategies as st
 
 from aezsl.errors import DataError
 from aezsl.formats.awa2 import AWA2
-from aezsl.formats.cub import CUB
+from aezsl.formats.cub import CUB, N_ATTRIBUTES
 from aezsl.formats.dogs import Dogs
 from aezsl.formats.folder import Folder
 from aezsl.formats.imagenet import ImageNet
 from aezsl.formats.sun import SUN
-from tests.datasets import test_awa2, test_cub, test_dogs, test_folder, test_sun
-from tests.datasets.helpers import folder, quick, touch, write
+from tests.helpers.layouts import CubFiles, write_awa2, write_dogs, write_folder, write_sun
+from tests.helpers.trees import folder, quick, touch, write
 
 
 def cub(root):
-    present = np.random.default_rng(0).integers(0, 2, (4, test_cub.N_ATTRIBUTES))
-    shipped = np.ones((3, test_cub.N_ATTRIBUTES))
+    present = np.random.default_rng(0).integers(0, 2, (4, N_ATTRIBUTES))
+    shipped = np.ones((3, N_ATTRIBUTES))
     names = ["001.Auk", "002.Bee_eater", "003.Crow"]
-    test_cub.Tree(names, np.array([0, 1, 1, 2]), np.array([1, 0, 1, 1]), present, shipped).write(root)
+    CubFiles(names, np.array([0, 1, 1, 2]), np.array([1, 0, 1, 1]), present, shipped).write(root)
     write(root / "unseen.txt", "003.Crow\n")
     return CUB(root=str(root), unseen_list="unseen.txt", official_split=True)
 
 
 def sun(root):
-    test_sun.write_tree(root, ["a/abbey/1.jpg", "b/bakery/shop/2.jpg"], ["sailing", "driving"], np.eye(2))
+    write_sun(root, ["a/abbey/1.jpg", "b/bakery/shop/2.jpg"], ["sailing", "driving"], np.eye(2))
     write(root / "unseen.txt", "a/abbey\n")
     return SUN(root=str(root), unseen_list="unseen.txt")
 
 
 def dogs(root):
     names = ["n02085620-Chihuahua", "n02100583-vizsla", "n02110627-affenpinscher"]
-    test_dogs.write_tree(root, names)
+    write_dogs(root, names)
     write(root / "unseen.txt", f"{names[2]}\n")
     write(root / "breeds.txt", "\n".join(names) + "\n")
     return Dogs(root=str(root), unseen_list="unseen.txt", breeds_list="breeds.txt")
 
 
 def awa2(root):
-    test_awa2.write_tree(root, ["antelope", "grizzly+bear", "killer+whale"], 1, np.arange(6.0).reshape(3, 2))
+    write_awa2(root, ["antelope", "grizzly+bear", "killer+whale"], 1, np.arange(6.0).reshape(3, 2))
     return AWA2(root=str(root))
 
 
@@ -58,7 +58,7 @@ def imagenet(root):
 def own(root):
     columns = {"class_name": ["ant", "bee", "cat"], "role": ["seen", "seen", "unseen"], "legs": [6, 6, 4]}
     columns["description"] = ["small, busy", 'it "hums"', "soft"]
-    test_folder.write_tree(root, columns, [2, 1, 0], unlabelled=1)
+    write_folder(root, columns, [2, 1, 0], unlabelled=1)
     return Folder(root=str(root))
 
 

@@ -1,4 +1,3 @@
-import csv
 import unicodedata
 
 import numpy as np
@@ -7,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.formats.folder import TEXT_COLUMNS, Folder
-from tests.datasets.helpers import folder, quick, refused, touch, words, write
+from tests.helpers.layouts import write_folder
+from tests.helpers.trees import folder, quick, refused, touch, words, write
 
-SUFFIXES = ("jpg", "JPG", "jpeg", "png", "webp", "bmp")
 #: What people write: commas, quotes, semicolons, line breaks.
 prose = st.text(st.sampled_from("abc ,;\"\n'é."), min_size=1, max_size=20).map(lambda text: f"A {text}b.")
 
@@ -37,24 +36,12 @@ def tables(draw):
     return columns, counts, attributes, draw(st.integers(0, 2))
 
 
-def write_tree(root, columns, counts, unlabelled=0, separator=",", encoding="utf-8"):
-    with (root / "classes.csv").open("w", newline="", encoding=encoding) as file:
-        writer = csv.writer(file, delimiter=separator)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    for name, count in zip(columns["class_name"], counts, strict=True):
-        for i in range(count):
-            touch(root, f"images/{name}/{i}.{SUFFIXES[i]}")
-    for i in range(unlabelled):
-        touch(root, f"images/_unlabelled/{i}.png")
-
-
 @quick
 @given(tables(), st.sampled_from([(",", "utf-8"), (";", "utf-8-sig"), ("\t", "utf-8")]))
 def test_reads_what_was_written(table, style):
     columns, counts, attributes, unlabelled = table
     with folder() as root:
-        write_tree(root, columns, counts, unlabelled, *style)
+        write_folder(root, columns, counts, unlabelled, *style)
         data = load(root)
         assert all((root / image).exists() for image in data.images["image_id"])
     names = columns["class_name"]
@@ -76,7 +63,7 @@ def test_reads_what_was_written(table, style):
 @pytest.fixture
 def tree(tmp_path):
     columns = {"class_name": ["cat", "dog"], "role": ["seen", "unseen"], "description": ["Purrs, sleeps.", "Barks."]}
-    write_tree(tmp_path, columns, [1, 0])
+    write_folder(tmp_path, columns, [1, 0])
     return tmp_path
 
 
@@ -136,7 +123,7 @@ def test_other_files_are_passed_over(tree):
 def test_names_are_compared_by_letter_not_by_byte(tmp_path):
     """A folder copied from a Mac spells é as e plus accent."""
     columns = {"class_name": ["bébé", "dog"], "role": ["seen", "unseen"], "big": [0, 1]}
-    write_tree(tmp_path, columns, [0, 0])
+    write_folder(tmp_path, columns, [0, 0])
     touch(tmp_path, f"images/{unicodedata.normalize('NFD', 'bébé')}/1.jpg")
     data = load(tmp_path)
     assert list(data.images["class_name"]) == ["bébé"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aezsl.errors import DataError
 from aezsl.formats.imagenet import ImageNet
-from tests.datasets.helpers import folder, quick, reference, refused, touch, write
+from tests.helpers.trees import folder, quick, reference, refused, touch, write
 
 
 def load(root, **arguments):
@@ -147,6 +147,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
+@pytest.mark.slow
 def test_a_million_images_are_ingested_within_two_gigabytes(tmp_path):
     """The whole of ingestion, from the list of files to the tables on disk, in a process of its own."""
     with (tmp_path / "files.txt").open("w") as lines:

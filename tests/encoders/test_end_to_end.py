@@ -15,7 +15,7 @@ from aezsl.formats.emoji import Emoji
 from aezsl.methods import make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
-from tests.methods.test_daezsl_training import Interrupted
+from tests.helpers.checkpoints import Interrupted
 
 CLASSES = ("dog", "cat", "horse", "apple", "banana", "bus")
 SIZE = 64

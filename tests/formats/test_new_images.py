@@ -1,5 +1,5 @@
 from aezsl.formats.new_images import read_new_images
-from tests.datasets.helpers import refused, touch, write
+from tests.helpers.trees import refused, touch, write
 
 
 def test_all_images_below_a_folder_and_the_table_in_it(tmp_path):

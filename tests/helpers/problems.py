@@ -1,0 +1,79 @@
+"""A small problem with a projection shift, and pipelines run on it in memory."""
+
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+import pandas as pd
+import yaml
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.runner import SequentialRunner
+
+from aezsl.data.candidates import Candidates
+from aezsl.data.problem import Problem
+from aezsl.methods import method_class
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+from aezsl.selection import SelectionStore, held_out_mask
+from tests.helpers import ROOT
+from tests.synthetic import make_synthetic
+
+
+class Kept(MemoryDataset):
+    """Stays after its last reader, so that tests can look at it."""
+
+    def _release(self):
+        pass
+
+
+def parameters(name):
+    return yaml.safe_load((ROOT / "conf" / "base" / name).read_text())
+
+
+def make_problem(setting):
+    data = make_synthetic(n_seen=16, n_unseen=5, per_class=10)
+    held_out = held_out_mask(data.y, 0.2, 0) if setting == "gzsl" else np.zeros(len(data.y), dtype=bool)
+    X_test = np.vstack([data.X[held_out], data.X_new])
+    offset = len(data.S) if setting == "gzsl" else 0
+    return Problem(
+        setting=setting,
+        X_train=data.X[~held_out],
+        y_train=data.y[~held_out],
+        S_seen=data.S,
+        seen_names=[f"seen {i}" for i in range(len(data.S))],
+        X_test=X_test,
+        y_test=np.concatenate([data.y[held_out], data.y_new + offset]),
+        S_unseen=data.S_new,
+        unseen_names=[f"unseen {i}" for i in range(len(data.S_new))],
+        test_ids=[str(i) for i in range(len(X_test))],
+    )
+
+
+def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, parameter_files=None):
+    """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere."""
+    names = ("selection", "evaluation", "calibration", "sensitivity")
+    shared = {key: value for name in names for key, value in parameters(f"parameters_{name}.yml").items()}
+    shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
+    inputs = {f"params:{key}": value for key, value in shared.items()}
+    inputs |= {f"params:sensitivity.{key}": value[:3] for key, value in shared["sensitivity"].items()}
+    for name in methods:
+        method = dict((parameter_files or parameters(f"parameters/{name}.yml"))[name])
+        grid = method_class(name).grid
+        method["grid"] = {key: values[len(values) // 2 :][:n_values] for key, values in grid.items()}
+        place = Path(mkdtemp())
+        inputs |= {
+            f"params:{name}": method,
+            f"{prefix}{name}.selection": (stores or {}).get(name, SelectionStore(place / "selection.csv")),
+            f"{prefix}{name}.checkpoint": CheckpointFolder(place),
+        }
+    inputs |= {
+        f"{prefix}problem": problem,
+        "candidates": Candidates(),
+        f"{prefix}problem_recipe": "how to prepare new data",
+        "images": pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"}),
+    }
+    used = pipeline.inputs()
+    catalog = DataCatalog({key: MemoryDataset(value) for key, value in inputs.items() if key in used})
+    for name in pipeline.all_outputs():
+        catalog[name] = Kept()
+    (runner or SequentialRunner()).run(pipeline, catalog)
+    return catalog

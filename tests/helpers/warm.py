@@ -1,0 +1,63 @@
+"""``python -m kedro`` many times over, with the large libraries imported once.
+
+A command spends most of its start-up on importing mlflow, scikit-learn, matplotlib and torch. This process imports them
+and forks for every command, so that the tests' many commands share the cost. Kedro and the project itself are imported
+by each command, as ever, in its own folder.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import runpy
+import signal
+import sys
+
+LIBRARIES = (
+    "alembic.migration",
+    "dynaconf",
+    "git",
+    "h5py",
+    "IPython",
+    "matplotlib.pyplot",
+    "mlflow.pyfunc",
+    "mlflow.store.tracking.sqlalchemy_store",
+    "omegaconf",
+    "pandas",
+    "pyarrow.parquet",
+    "scipy.stats",
+    "sklearn.base",
+    "torch",
+)
+
+
+def become(job):
+    """Turn into the command: its folder, its output, its arguments."""
+    signal.alarm(job["timeout"])
+    os.chdir(job["folder"])
+    for number, path, flags in (
+        (0, os.devnull, os.O_RDONLY),
+        (1, job["stdout"], os.O_WRONLY),
+        (2, job["stderr"], os.O_WRONLY),
+    ):
+        os.dup2(os.open(path, flags), number)
+    sys.path.insert(0, job["folder"])
+    sys.argv = ["kedro", *job["arguments"]]
+    runpy.run_module("kedro", run_name="__main__", alter_sys=True)
+
+
+def serve():
+    """Answer every line of standard input, a job, with its exit code."""
+    for name in LIBRARIES:
+        with contextlib.suppress(ImportError):  # a command that needs it will say so
+            importlib.import_module(name)
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            return become(json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,34 @@
+"""The table of all methods, and the figures that others published."""
+
+import pandas as pd
+import pytest
+
+from aezsl.reporting.comparison import comparison_table, to_markdown
+from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1
+
+
+def test_what_was_not_run_is_said():
+    table = comparison_table({"eszsl": {"metrics": {"accuracy": 0.5}, "chosen": {"lam": 1.0}}}).set_index("name")
+    assert table.loc["ESZSL", ["state", "accuracy"]].tolist() == ["run", 50.0]
+    assert table.loc["AEZSL", "state"] == "not run"
+    assert pd.isna(table.loc["AEZSL", "accuracy"])
+    assert table.loc["Kodirov et al.", "state"] == "published only"
+    unlabelled = comparison_table({"eszsl": {"metrics": {}, "chosen": {}}}).set_index("name")
+    assert unlabelled.loc["ESZSL", "state"] == "run, no test labels"
+
+
+def test_published_averages_are_those_of_the_paper():
+    """The paper prints the mean of the three data sets: a check of what was carried over."""
+    means = {row.label: (row.cub + row.sun + row.dogs) / 3 for row in TABLE_1}
+    expected = {"ESZSL": 57.50, "EXEM": 62.48, "AEZSL": 64.12, "AEZSL_LR": 69.18, "AEZSL_sim": 63.01, "RKT": 58.95}
+    assert {name: means[name] for name in expected} == pytest.approx(expected, abs=0.011)  # some are cut, not rounded
+    assert {len(values) for rows in IMAGENET.values() for *_, values in rows} == {len(IMAGENET_COLUMNS)}
+    for rows in IMAGENET.values():
+        for *_, values in rows:
+            assert list(values[:5]) == sorted(values[:5])  # hit@K grows with K
+    assert max(GENERALIZED_CUB, key=lambda row: row[-1])[0] == "AEZSL with calibrated stacking"
+
+
+def test_markdown_has_a_cell_per_column_and_no_nan():
+    text = to_markdown(pd.DataFrame({"a": [1.234, float("nan")], "b": ["x|y", None]}))
+    assert text.splitlines() == ["| a | b |", "| --- | --- |", "| 1.23 | x\\|y |", "|  |  |"]
