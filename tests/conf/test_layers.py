@@ -7,7 +7,7 @@ from kedro.io import DataCatalog
 
 from aezsl import settings
 from aezsl.pipeline_registry import register_pipelines
-from tests.conftest import ROOT
+from tests.helpers import ROOT
 
 LAYERS = ("raw", "primary", "feature", "model_input", "models", "model_output", "reporting")
 ENVIRONMENTS = sorted(path.name for path in (ROOT / "conf").iterdir() if path.is_dir() and path.name != "local")

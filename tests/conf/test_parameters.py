@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from aezsl.encoders.texts.semantics import KINDS
-from tests.conftest import ROOT
+from tests.helpers import ROOT
 
 CONF = ROOT / "conf"
 FILES = sorted([*CONF.glob("base/parameters*.yml"), *CONF.glob("base/parameters/*.yml")])

@@ -48,7 +48,7 @@ def overlaid(env):
 def paths(parameters, prefix=""):
     """The dotted names of all values."""
     for key, value in parameters.items():
-        yield from paths(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}"]
+        yield from paths(value, f"{prefix}{key}.") if isinstance(value, dict) and value else [f"{prefix}{key}"]
 
 
 @pytest.fixture(scope="module")
