@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +160,19 @@ def test_the_served_model_says_what_is_wrong_with_a_request(server):
         ask(server, body)
     assert caught.value.code in (400, 500)
     assert "unicorn" in caught.value.read().decode()
+
+
+def test_eight_clients_of_the_service_get_the_answers_of_one(server, project):
+    """Each asks about classes of its own: nobody may be answered with another one's."""
+    file = project.folder / "data/06_models/own/aezsl/mlflow_model/serving_input_example.json"
+    example = json.loads(file.read_text())
+    names = ("tiger", "lemon", "minibus")
+    bodies = [
+        {**example, "params": {"classes": "class_name\n" + "\n".join(chosen), "top": 3}}
+        for chosen in (names, names[::-1], names[:2], names[1:])
+    ]
+    expected = [ask(server, body) for body in bodies]
+    assert len({json.dumps(answer) for answer in expected}) > 1
+    with ThreadPoolExecutor(8) as clients:
+        answers = list(clients.map(lambda i: ask(server, bodies[i % 4]), range(80)))
+    assert answers == [expected[i % 4] for i in range(80)]
