@@ -13,6 +13,7 @@ from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
+    as_column,
     find_list,
     image_table,
     read_matrix,
@@ -20,7 +21,6 @@ from aezsl.formats.reading import (
     read_numbered,
     reading,
     roles_from_unseen,
-    vectors,
     warn_of_missing,
     zero_based,
 )
@@ -70,7 +70,7 @@ class CUB(BenchmarkFormat):
             images["official"] = self._official(images, classes)
         averaged = self.attributes == "images"
         matrix = self._averaged(labels, len(names)) if averaged else self._shipped(len(names))
-        classes["attributes"] = vectors(matrix)
+        classes["attributes"] = as_column(matrix)
         warn_of_missing(images)
         return Benchmark(images, classes, self._attribute_names())
 

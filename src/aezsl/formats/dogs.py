@@ -12,6 +12,7 @@ from aezsl.formats.reading import (
     FETCH_AGAIN,
     check_known,
     find_list,
+    first_few,
     folder_names,
     image_names,
     image_table,
@@ -19,7 +20,6 @@ from aezsl.formats.reading import (
     read_names,
     reading,
     roles_from_unseen,
-    some,
     warn_of_missing,
 )
 from aezsl.formats.wordnet import WNID, read_synsets
@@ -81,7 +81,7 @@ class Dogs(BenchmarkFormat):
             raise DataError(f"{folder} has no folder like n02085620-Chihuahua; {FETCH_AGAIN}")
         files = {name: [f"{name}/{file}" for file in image_names(folder / name)] for name in names}
         if empty := [name for name in names if not files[name]]:
-            raise DataError(f"{folder}: no image of {some(empty)}; {FETCH_AGAIN}")
+            raise DataError(f"{folder}: no image of {first_few(empty)}; {FETCH_AGAIN}")
         return files
 
     @staticmethod
@@ -123,7 +123,7 @@ class Dogs(BenchmarkFormat):
             )
         found = [texts.get(name) or texts.get(wnid(name)) or "" for name in names]
         if missing := [name for name, text in zip(names, found, strict=True) if not text]:
-            raise DataError(f"{source} has no text for {some(missing)}; give them one, or leave texts out")
+            raise DataError(f"{source} has no text for {first_few(missing)}; give them one, or leave texts out")
         return found
 
 

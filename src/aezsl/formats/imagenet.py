@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aezsl.data.benchmark import OFFICIAL_PARTS, Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.reading import find_list, folder_names, image_names, logger, read_names, reading, some
+from aezsl.formats.reading import find_list, first_few, folder_names, image_names, logger, read_names, reading
 from aezsl.formats.wordnet import WNID
 
 #: Paths of some images of one or several classes, and the wnid of each.
@@ -62,7 +62,7 @@ class ImageNet(BenchmarkFormat):
         seen = self._wnids(self.seen_list, "the seen classes")
         unseen = self._wnids(self.unseen_list, "the candidate classes")
         if both := [name for name in unseen if name in set(seen)]:
-            raise DataError(f"{self.seen_list} and {self.unseen_list} both name {some(both)}")
+            raise DataError(f"{self.seen_list} and {self.unseen_list} both name {first_few(both)}")
         ids, wnids = self._collect(set(seen) | set(unseen) if seen and unseen else None)
         found = sorted(wnids.categories)
         listed = dict.fromkeys([*seen, *unseen])
@@ -82,7 +82,7 @@ class ImageNet(BenchmarkFormat):
         path = find_list(self.root, given, what)
         names = read_names(path, what)
         if bad := [name for name in names if not WNID.fullmatch(name)]:
-            raise DataError(f"{path}: expected one wnid like n01440764 a line, got {some(bad)}")
+            raise DataError(f"{path}: expected one wnid like n01440764 a line, got {first_few(bad)}")
         return names
 
     @staticmethod
@@ -90,7 +90,7 @@ class ImageNet(BenchmarkFormat):
         seen = classes["class_name"][classes["role"] == "seen"]
         if missing := [name for name in seen if name not in found]:
             raise DataError(
-                f"no image of the seen classes {some(missing)}: add their folders, or take them off the seen list"
+                f"no image of the seen classes {first_few(missing)}: add their folders, or take them off the seen list"
             )
 
     def _collect(self, wanted: set[str] | None) -> tuple[pa.ChunkedArray, pd.Categorical]:
@@ -150,7 +150,7 @@ class ImageNet(BenchmarkFormat):
                 raise DataError(f"{path}: expected an array wnid, one an image, got {', '.join(arrays.files)}")
             wnids = arrays["wnid"].tolist()
         if bad := [name for name in wnids if not WNID.fullmatch(name)]:
-            raise DataError(f"{path}: expected wnids like n01440764, got {some(bad)}")
+            raise DataError(f"{path}: expected wnids like n01440764, got {first_few(bad)}")
         return pa.array([f"{name}/{row:07d}" for row, name in enumerate(wnids)]), pa.array(wnids, pa.string())
 
     @staticmethod
@@ -189,5 +189,5 @@ class ImageNet(BenchmarkFormat):
                 if wnid in wanted:
                     texts[wnid] = words.strip()
         if missing := [name for name in names if name not in texts]:
-            raise DataError(f"{path} has no words for {some(missing)}: add them, or take them off the lists")
+            raise DataError(f"{path} has no words for {first_few(missing)}: add them, or take them off the lists")
         return [texts[name] for name in names]

@@ -171,7 +171,7 @@ def wordnet_similarity(
 ) -> Float32:
     """Similarity in WordNet to all reference classes and their ancestors: the paper's second embedding of Dogs.
 
-    path : WordNet's ``data.noun``, or a list of ``parent child`` edges. measure : see ``Hierarchy.similarity``.
+    path : WordNet's ``data.noun``, or a list of ``parent child`` edges. measure : see ``Taxonomy.similarity``.
     """
     wnids, among = (_column(table, "wnid", "wordnet") for table in (classes, reference))
     return similarity_vectors(wnids, read_edges(Path(path).expanduser()), measure, among)[0]
