@@ -33,7 +33,7 @@ class CUB(BenchmarkFormat):
     """``CUB_200_2011``: images, classes and 312 attributes per class, as fractions between 0 and 1.
 
     root : the folder that holds classes.txt.
-    unseen_list : file with the names of the unseen classes as in classes.txt, one a line. Without it no roles.
+    unseen_list : file with the names of the unseen classes as in classes.txt, one per line. Without it no roles.
     attributes : ``images`` averages the binary attributes of a class's images, as the paper does; ``shipped`` takes
         the percentages that come with the data (weighted by the certainty of the annotators), divided by 100.
     official_split : also read train_test_split.txt, which halves every class: its test images of seen classes are
@@ -110,7 +110,7 @@ class CUB(BenchmarkFormat):
     def _shipped(self, n_classes: int) -> NDArray[np.float32]:
         relative = "attributes/class_attribute_labels_continuous.txt"
         path = self.require(relative, f"{N_ATTRIBUTES} percentages per class")
-        percentages = read_matrix(path, (n_classes, N_ATTRIBUTES), "attribute percentages, a line per class")
+        percentages = read_matrix(path, (n_classes, N_ATTRIBUTES), "attribute percentages, one line per class")
         return percentages / np.float32(100)
 
     def _averaged(self, labels: NDArray[np.int64], n_classes: int) -> NDArray[np.float32]:

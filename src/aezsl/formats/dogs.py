@@ -29,8 +29,8 @@ class Dogs(BenchmarkFormat):
     """``Images/<wnid>-<breed>/*.jpg``: 120 breeds, described by text; a class is named like its folder.
 
     root : the folder that holds Images.
-    breeds_list : file with the breeds to use, one a line (the paper has 113); all that are there without it.
-    unseen_list : file with the unseen breeds, one a line (the paper has 28). Without it no roles. Both lists may name
+    breeds_list : file with the breeds to use, one per line (the paper has 113); all that are there without it.
+    unseen_list : file with the unseen breeds, one per line (the paper has 28). Without it no roles. Both lists may name
         a breed by its folder or by its wnid.
     texts : what describes the breeds: a table with a header and the columns ``folder`` or ``wnid`` and any of text
         (``classes.tsv``), a folder of ``<folder or wnid>.txt`` files, or WordNet's ``data.noun`` (lemmas and

@@ -25,15 +25,15 @@ class ImageNet(BenchmarkFormat):
     """``<wnid>/*.JPEG`` below one or several folders; a class is named by its wnid, and may have no image.
 
     root : the folder that holds the wnid folders, or the folders that hold them.
-    seen_list, unseen_list : files of wnids, one a line: the classes to learn from, and the candidates of zero-shot
+    seen_list, unseen_list : files of wnids, one per line: the classes to learn from, and the candidates of zero-shot
         prediction. With both, the classes are exactly theirs, and other folders are passed over; with one of them,
         all other folders have the other role; without, there are no roles.
     words : file of ``wnid<TAB>words`` lines (``words.txt``): the text of a class.
     folders : which folders below root hold wnid folders, and the official part that each stands for (or null), as in
         ``{train: train, val: test_seen, fall11: test_unseen}``; folders of test images may be missing. The default is
         root itself.
-    image_list : file with the paths of the images below root, one a line, instead of a walk through the folders.
-    features : ``.npz`` file of stored features with an array ``wnid``, one row an image, instead of images. Their ids
+    image_list : file with the paths of the images below root, one per line, instead of a walk through the folders.
+    features : ``.npz`` file of stored features with an array ``wnid``, one row per image, instead of images. Their ids
         are wnid and row, and ``feature_extraction.path`` names the same file.
 
     A million images fit in little memory: names go to Arrow as they are read, class names are categories.
@@ -53,7 +53,7 @@ class ImageNet(BenchmarkFormat):
         super().__init__(root=root)
         self.folders = folders or {"": None}
         if bad := sorted({part for part in self.folders.values() if part} - set(OFFICIAL_PARTS)):
-            raise DataError(f"folders: {bad[0]!r} is no official part; they are {', '.join(OFFICIAL_PARTS)}")
+            raise DataError(f"folders: {bad[0]!r} is not an official part; they are {', '.join(OFFICIAL_PARTS)}")
         self.seen_list, self.unseen_list, self.words, self.image_list = seen_list, unseen_list, words, image_list
         self.features = features
 
@@ -82,7 +82,7 @@ class ImageNet(BenchmarkFormat):
         path = find_list(self.root, given, what)
         names = read_names(path, what)
         if bad := [name for name in names if not WNID.fullmatch(name)]:
-            raise DataError(f"{path}: expected one wnid like n01440764 a line, got {first_few(bad)}")
+            raise DataError(f"{path}: expected one wnid like n01440764 per line, got {first_few(bad)}")
         return names
 
     @staticmethod
@@ -134,7 +134,7 @@ class ImageNet(BenchmarkFormat):
 
     def _listed(self, given: str) -> Iterator[Block]:
         path = find_list(self.root, given, "paths of images")
-        with reading(path, "paths of images, one a line"):
+        with reading(path, "paths of images, one per line"):
             # The delimiter cannot occur in a text file: a line is a path, whatever is in it.
             parse = pyarrow.csv.ParseOptions(delimiter="\x1f", quote_char=False)
             convert = pyarrow.csv.ConvertOptions(column_types={"path": pa.string()})
@@ -147,7 +147,7 @@ class ImageNet(BenchmarkFormat):
         path = find_list(self.root, given, "stored features")
         with reading(path, "stored features"), np.load(path, allow_pickle=False) as arrays:
             if "wnid" not in arrays:
-                raise DataError(f"{path}: expected an array wnid, one an image, got {', '.join(arrays.files)}")
+                raise DataError(f"{path}: expected an array wnid, one per image, got {', '.join(arrays.files)}")
             wnids = arrays["wnid"].tolist()
         if bad := [name for name in wnids if not WNID.fullmatch(name)]:
             raise DataError(f"{path}: expected wnids like n01440764, got {first_few(bad)}")

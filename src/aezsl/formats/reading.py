@@ -17,7 +17,7 @@ from aezsl.errors import DataError
 logger = logging.getLogger(__name__)
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
-#: Published lists of unseen classes, one class a line; ``unseen_list`` takes their names. See data/01_raw/README.md.
+#: Published lists of unseen classes, one class per line; ``unseen_list`` takes their names. See data/01_raw/README.md.
 SPLITS = Path(__file__).parent / "splits"
 FETCH_AGAIN = "it may be truncated, or not the official file: fetch it again"
 
@@ -62,10 +62,10 @@ def read_lines(path: Path, what: str) -> list[str]:
 
 
 def read_names(path: Path, what: str) -> list[str]:
-    """One name a line, none of them twice."""
+    """One name per line, none of them twice."""
     names = read_lines(path, what)
     if repeated := duplicates(names):
-        raise DataError(f"{path} names {first_few(repeated)} more than once; it should hold {what}, one a line")
+        raise DataError(f"{path} names {first_few(repeated)} more than once; it should hold {what}, one per line")
     return names
 
 
@@ -168,7 +168,7 @@ def as_column(matrix: NDArray[Any]) -> "pd.Series[Any]":
 
 
 def warn_of_missing(images: pd.DataFrame) -> None:
-    """Say how many listed images are not on disk: features may come from a file, so this is no error yet."""
+    """Say how many listed images are not on disk: features may come from a file, so this is not an error yet."""
     missing = [path for path in images["path"] if not os.path.exists(path)]
     if missing:
         logger.warning("%d of %d listed images are not on disk: %s", len(missing), len(images), first_few(missing))

@@ -29,7 +29,7 @@ class SUN(BenchmarkFormat):
     A scene is the folder of its images (``a/abbey``, ``b/bakery/shop``): scenes are not told apart by their last name.
 
     root : the folder that holds SUNAttributeDB and images.
-    unseen_list : file with the unseen scenes, one a line (the paper has ten). Without it no roles.
+    unseen_list : file with the unseen scenes, one per line (the paper has ten). Without it no roles.
     """
 
     def __init__(self, *, root: str, unseen_list: str | None = None) -> None:
@@ -72,6 +72,6 @@ class SUN(BenchmarkFormat):
 
 
 def readable(scene: str) -> str:
-    """``b/bakery/shop`` as ``bakery shop``: the leading letter is only a shelf mark."""
+    """``b/bakery/shop`` as ``bakery shop``: the leading letter only sorts the folders."""
     shelf, _, rest = scene.partition("/")
     return (rest if len(shelf) == 1 and rest else scene).replace("/", " ").replace("_", " ")

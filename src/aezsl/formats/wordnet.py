@@ -73,7 +73,7 @@ def _parse(line: str) -> tuple[str, Synset]:
 
 
 def read_edges(path: str | Path) -> list[Edge]:
-    """(parent, child) pairs from a ``data.noun`` file or from a list with one pair a line (``wordnet.is_a.txt``)."""
+    """(parent, child) pairs from a ``data.noun`` file or from a list with one pair per line (``wordnet.is_a.txt``)."""
     path = Path(path)
     with reading(path, "WordNet edges"), path.open(encoding="utf-8") as lines:
         first = next(lines, "")

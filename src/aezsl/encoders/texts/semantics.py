@@ -39,7 +39,7 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
     """Semantic vectors (C, a) of all classes: the vectors of every source, side by side.
 
     Each source is a mapping with ``kind`` (see ``KINDS``) and that kind's own settings. Several sources are
-    each brought to unit length first, so that none drowns the others.
+    each brought to unit length first, so that none outweighs the others.
 
     reference : the classes that say what the dimensions are, where that depends on classes (the vocabulary of a bag
         of words): for new classes, those that the model was trained with.
