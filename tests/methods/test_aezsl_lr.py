@@ -5,6 +5,7 @@ from sklearn.base import clone
 import aezsl.methods.refinement.refined as refined
 from aezsl.methods import make_method
 from aezsl.methods.refinement.label_refinement import LabelRefinement
+from aezsl.methods.seen import SeenData
 from aezsl.selection import class_folds, cross_validate
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
@@ -91,11 +92,12 @@ def test_without_a_pool_it_is_the_base(model, data):
 
 def test_it_can_be_put_around_a_fitted_base(model, data):
     base = make_method("aezsl", **LAMBDAS).fit(*data[:3])
-    around = make_method("aezsl_lr", **TestAEZSLLR.params).with_base(base)
-    refined = around.refine(base.adapt(data.S_new), data.X_new)
+    seen = SeenData(*data[:3])
+    around = make_method("aezsl_lr", **TestAEZSLLR.params).fit_around(base, seen)
+    refined = around.improve(base.adapt(data.S_new), data.X_new)
     np.testing.assert_array_equal(refined.labels, model.predict(data.X_new, data.S_new))
-    with pytest.raises(ValueError, match="refines aezsl, not ESZSL"):
-        around.with_base(make_method("eszsl").fit(*data[:3]))
+    with pytest.raises(ValueError, match="builds on aezsl, not on ESZSL"):
+        around.fit_around(make_method("eszsl").fit(*data[:3]), seen)
 
 
 def test_a_grid_fits_the_base_once_and_decomposes_every_pool_once(data, monkeypatch):
@@ -133,7 +135,7 @@ def test_refinement_s_parameters_are_checked_when_fitting(data):
 def test_parameters_are_those_of_the_base_and_of_the_refinement():
     model = make_method("aezsl_lr", lambda2=7.0, gamma1=5.0)
     assert model.base_params()["lambda2"] == 7.0
-    assert model.refinement_params()["gamma1"] == 5.0
-    assert {**model.base_params(), **model.refinement_params()} == model.get_params()
-    assert not set(model.base_params()) & set(model.refinement_params()), "one name for two parameters"
+    assert model.stage_params()["gamma1"] == 5.0
+    assert {**model.base_params(), **model.stage_params()} == model.get_params()
+    assert not set(model.base_params()) & set(model.stage_params()), "one name for two parameters"
     assert clone(model).get_params() == model.get_params()

@@ -50,6 +50,8 @@ class ZeroShotClassifier(BaseEstimator):
     needs: ClassVar[Needs] = "samples"
     #: Whether ``adapt`` learns from an unlabelled pool.
     transductive: ClassVar[bool] = False
+    #: Whether parameters must serve pools whose classes are of unlike size: validation pools are then drawn both ways.
+    long_tailed_validation: ClassVar[bool] = False
     #: What ``adapt`` returns.
     classifier_class: ClassVar[type[TargetClassifier]] = ScoringClassifier
 

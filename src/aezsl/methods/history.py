@@ -21,6 +21,7 @@ class LabelHistory:
         self.labels: Labels = self.start
         self._changes: list[tuple[Labels, Labels]] = []  # samples and their new labels, of every round
         self._numbers: list[dict[str, float]] = []
+        self.note = ""  # what a reader of the table should know, such as why there is no round
 
     def record(self, labels: Labels, **numbers: float) -> None:
         """The labels after a round, and what else is known of it: objective, iterations, ..."""
@@ -54,8 +55,9 @@ class LabelHistory:
                     "per_class_accuracy": per_class_accuracy(true[known], labels[known]),
                 }
             rows.append(row | found)
-        empty = ["round", "changed", "classes_in_use", "accuracy", "per_class_accuracy"]
-        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=empty)
+        columns = ["round", "changed", "classes_in_use", "accuracy", "per_class_accuracy"]
+        table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+        return table.assign(note=self.note) if self.note else table
 
     def state(self) -> dict[str, Any]:
         """All of it as arrays."""
@@ -66,12 +68,14 @@ class LabelHistory:
         )
         numbers = pd.DataFrame(self._numbers)
         columns = {f"number.{name}": numbers[name].to_numpy(dtype=np.float64) for name in numbers}
-        return {"start": self.start, "sizes": sizes, "samples": samples, "labels": labels, **columns}
+        note = np.array(self.note)
+        return {"start": self.start, "sizes": sizes, "samples": samples, "labels": labels, "note": note, **columns}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The history that ``state`` was taken of."""
         history = cls(state["start"])
+        history.note = str(state["note"])
         columns = {key.removeprefix("number."): state[key] for key in state if key.startswith("number.")}
         ends = np.cumsum(state["sizes"])
         for number, (size, end) in enumerate(zip(state["sizes"], ends, strict=True)):

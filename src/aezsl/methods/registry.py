@@ -14,7 +14,7 @@ class Entry:
     label: str  # as tables call it
     place: str  # module:Class below aezsl.methods
     needs: Needs = "samples"
-    refines: str | None = None  # the linear method whose labels it refines
+    refines: str | None = None  # the linear method whose labels it improves
     pool: bool = False  # learns from the unlabelled test images
     large_scale: bool = False  # stands in the paper's table of many classes, or beside it
 
@@ -50,6 +50,7 @@ _ENTRIES = (
         pool=True,
     ),
     Entry("aezsl_sim", "AEZSL_sim", "aezsl.aezsl_sim:AEZSLSim", "statistics"),
+    Entry("aezsl_t", "AEZSL_T", "propagation.aezsl_t:AEZSLT", "statistics", refines="aezsl", pool=True),
     Entry("amp", "AMP", "amp:AMP", "statistics"),
     Entry("conse", "ConSE", "conse:ConSE"),
     Entry("costa", "COSTA", "costa:COSTA"),
@@ -59,6 +60,7 @@ _ENTRIES = (
     Entry("eszsl", "ESZSL", "eszsl:ESZSL", "statistics", large_scale=True),
     Entry("eszsl_lr", "ESZSL_LR", "refinement.eszsl_lr:ESZSLLR", "statistics", refines="eszsl", pool=True),
     Entry("eszsl_net", "ESZSL (network)", "daezsl.eszsl_net:ESZSLNet", "epochs", large_scale=True),
+    Entry("eszsl_t", "ESZSL_T", "propagation.eszsl_t:ESZSLT", "statistics", refines="eszsl", pool=True),
     Entry("exem", "EXEM", "exem:EXEM"),
     Entry("iap", "IAP", "iap:IAP"),
     Entry("jlse", "JLSE", "jlse:JLSE"),

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.methods import METHODS, method_class
+from aezsl.methods import METHODS, Entry
 from aezsl.reporting.columns import metric_values
 from aezsl.reporting.published import NOTE, TABLE_1
 
 #: What a method's line is made of, by dataset.
 PARTS = ("metrics", "chosen", "record")
+
+#: What a record has the cost of.
+STAGES = ("fit", "adapt", "rank")
 
 
 def collect(*values: dict[str, Any], names: Sequence[str]) -> tuple[pd.DataFrame, str]:
@@ -34,25 +37,25 @@ def comparison_table(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """
     lines = [(row.label, row.method, row.kind, row.cub, row.sun, row.dogs) for row in TABLE_1]
     listed = {row.method for row in TABLE_1}
-    lines += [(name, name, _kind(name), np.nan, np.nan, np.nan) for name in METHODS if name not in listed]
+    unlisted = [entry for entry in METHODS.values() if entry.name not in listed]
+    lines += [(entry.label, entry.name, _kind(entry), np.nan, np.nan, np.nan) for entry in unlisted]
     rows = []
     for label, name, kind, *published in lines:
         registered = name in METHODS
         found = results.get(str(name), {}) if registered else {}
         metrics, record = found.get("metrics") or {}, found.get("record") or {}
-        seconds = [record[key] for key in ("fit_seconds", "rank_seconds") if key in record]
+        seconds = [record.get(f"{stage}_seconds", np.nan) for stage in STAGES]
+        memory = [record[f"{stage}_memory_mb"] for stage in STAGES if f"{stage}_memory_mb" in record]
         rows.append(
             {
                 "method": name or "",
                 "name": label,
-                "kind": _kind(str(name)) if registered else kind,
+                "kind": _kind(METHODS[str(name)]) if registered else kind,
                 "state": _state(registered, "metrics" in found, metrics),
                 **metric_values("table1", metrics),
                 "fit_seconds": record.get("fit_seconds", np.nan),
-                "fit_and_rank_seconds": sum(seconds) if len(seconds) == 2 else np.nan,
-                "memory_mb": max(
-                    (record[key] for key in ("fit_memory_mb", "rank_memory_mb") if key in record), default=np.nan
-                ),
+                "fit_and_rank_seconds": sum(seconds),
+                "memory_mb": max(memory, default=np.nan),
                 "chosen": json.dumps(found.get("chosen") or {}) if found else "",
                 **dict(zip(("published_cub", "published_sun", "published_dogs"), published, strict=True)),
             }
@@ -60,8 +63,8 @@ def comparison_table(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _kind(name: str) -> str:
-    return "transductive" if method_class(name).transductive else "inductive"
+def _kind(entry: Entry) -> str:
+    return "transductive" if entry.pool else "inductive"
 
 
 def _state(registered: bool, was_run: bool, metrics: Mapping[str, float]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from aezsl.methods import METHODS
 from aezsl.reporting.columns import file_columns, metric_labels, metric_values
-from aezsl.reporting.comparison import PARTS, comparison_table, to_markdown
+from aezsl.reporting.comparison import PARTS, STAGES, comparison_table, to_markdown
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE
 from aezsl.reporting.results import Results
 
@@ -202,8 +202,7 @@ def origins(results: Results) -> Table:
                     "method": name,
                     "finished": record.get("finished", "unknown"),
                     "code_commit": str(record.get("code_commit", "unknown")),
-                    "fit_seconds": record.get("fit_seconds", np.nan),
-                    "rank_seconds": record.get("rank_seconds", np.nan),
+                    **{f"{stage}_seconds": record.get(f"{stage}_seconds", np.nan) for stage in STAGES},
                     "process_peak_mb": record.get("process_peak_mb", np.nan),
                     "problem_fingerprint": record.get("problem_fingerprint", "unknown"),
                     "used": "yes" if results.is_current(name) else "no: made on another problem",
@@ -213,8 +212,7 @@ def origins(results: Results) -> Table:
         "method": "Method",
         "finished": "Finished",
         "code_commit": "Code",
-        "fit_seconds": "Fit s",
-        "rank_seconds": "Rank s",
+        **{f"{stage}_seconds": f"{stage.capitalize()} s" for stage in STAGES},
         "process_peak_mb": "Peak of the process, MB",
         "used": "On this page",
     }

@@ -1,7 +1,7 @@
 """Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
 
 from aezsl.selection.calibration import validated_constant
-from aezsl.selection.folds import class_folds, class_split, held_out_mask
+from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail
 from aezsl.selection.search import cross_validate, effective_grid, grid_points, most_cautious_first, select_parameters
 from aezsl.selection.store import SelectionStore, selection_key
 
@@ -13,6 +13,7 @@ __all__ = [
     "effective_grid",
     "grid_points",
     "held_out_mask",
+    "long_tail",
     "most_cautious_first",
     "select_parameters",
     "selection_key",

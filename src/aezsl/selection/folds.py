@@ -56,6 +56,18 @@ def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[
     return tuple(parts)
 
 
+def long_tail(y: Labels, ratio: float = 10.0, seed: int = 0) -> Labels:
+    """Sorted rows of a part of the samples in which classes shrink evenly, in random order, down to 1 / ratio."""
+    rng = np.random.default_rng(seed)
+    classes = rng.permutation(np.unique(y))
+    kept = []
+    for place, c in enumerate(classes):
+        rows = np.flatnonzero(y == c)
+        share = ratio ** (-place / max(len(classes) - 1, 1))
+        kept.append(rng.choice(rows, max(1, round(len(rows) * share)), replace=False))
+    return np.sort(np.concatenate(kept))
+
+
 def held_out_mask(y: NDArray[Any], fraction: float, seed: int) -> NDArray[np.bool_]:
     """A seeded share of the samples of every label, never all of them; True where a sample is held out."""
     rng = np.random.default_rng(seed)

@@ -17,7 +17,7 @@ from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import ZeroShotClassifier, make_method, method_class
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
-from aezsl.selection.folds import class_folds, class_split
+from aezsl.selection.folds import class_folds, class_split, long_tail
 from aezsl.selection.store import SelectionStore, selection_key
 
 log = logging.getLogger(__name__)
@@ -116,9 +116,13 @@ def cross_validate(
         for f, held_out in enumerate(folds):
             training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
             seen = SeenData(*training, spectra=shared(("fold", held_out.tobytes()), Once))
-            targets = Targets(S_val, X_val if method.transductive else None, len(points), progress=False)
+            samples = [np.arange(len(y_val)), *([long_tail(y_val)] if method.long_tailed_validation else [])]
+            pools = [
+                (y_val[rows], X_val[rows], Targets(S_val, X_val[rows], len(points), progress=False)) for rows in samples
+            ]
             for p, model in enumerate(method.fit_points(seen, points)):
-                scores[p, f] = per_class_accuracy(y_val, model.adapt_to(targets).predict(X_val))
+                found = [per_class_accuracy(y, model.adapt_to(targets).predict(X)) for y, X, targets in pools]
+                scores[p, f] = np.mean(found)
                 bar.update()
     table = _points_table(points)
     for f in range(len(folds)):

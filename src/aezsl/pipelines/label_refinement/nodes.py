@@ -17,7 +17,7 @@ def refine_labels(
     """The labels that the adapted base gives to the pool, refined; what every round did, and the cost."""
     model: Any = trained.model
     with Cost("adapt") as cost:
-        classifier = model.refine(base_classifier, problem.X_test) if len(problem.X_test) else base_classifier
+        classifier = model.improve(base_classifier, problem.X_test) if len(problem.X_test) else base_classifier
     return classifier, describe_rounds(classifier, problem), cost.measured
 
 

@@ -9,6 +9,7 @@ from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import TargetClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+from aezsl.methods.seen import SeenData
 from aezsl.provenance import Cost, make_record
 from aezsl.selection import SelectionStore, effective_grid, select_parameters
 from aezsl.serving.recipe import Recipe
@@ -50,12 +51,12 @@ def fit_by_epochs(
 
 
 def fit_around_base(
-    base: TrainedModel, chosen: dict[str, Any], recipe: Recipe, name: str
+    base: TrainedModel, problem: Problem, chosen: dict[str, Any], recipe: Recipe, name: str
 ) -> tuple[TrainedModel, dict[str, Any]]:
-    """The method around the base that is fitted already; and the cost of that: next to nothing."""
+    """The method around the base that is fitted already; and what its own part cost."""
     model: Any = make_method(name, **chosen)
     with Cost("fit") as cost:
-        model.with_base(base.model)
+        model.fit_around(base.model, SeenData(problem.X_train, problem.y_train, problem.S_seen))
     return TrainedModel(model, recipe), cost.measured
 
 

@@ -50,11 +50,10 @@ def _select(method: Entry) -> Node:
 
 
 def _fit(method: Entry) -> list[Node]:
-    inputs = {"chosen": "chosen", "recipe": "problem_recipe"}
+    inputs = {"problem": "problem", "chosen": "chosen", "recipe": "problem_recipe"}
     if method.refines:
-        function, inputs, outputs = fit_around_base, inputs | {"base": "base_model"}, ["model", "fit_cost"]
-        return [node(with_fixed(function, name=method.name), inputs, outputs, name="fit_model")]
-    inputs["problem"] = "problem"
+        inputs["base"] = "base_model"
+        return [node(with_fixed(fit_around_base, name=method.name), inputs, ["model", "fit_cost"], name="fit_model")]
     if not method.epochs:
         return [node(with_fixed(fit, name=method.name), inputs, ["model", "fit_cost"], name="fit_model")]
     inputs["checkpoint"] = "checkpoint"

@@ -1,0 +1,128 @@
+"""A linear method and a second stage that learns from the pool, as one method."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from aezsl.methods.base import LinearZeroShotClassifier, Needs, ZeroShotClassifier
+from aezsl.methods.checks import check_rows
+from aezsl.methods.classifiers import PoolClassifier, TargetClassifier
+from aezsl.methods.seen import SeenData
+from aezsl.methods.targets import Targets
+
+
+class BasedMethod(ZeroShotClassifier):
+    """A linear method, the base, whose answers about the pool a second stage improves.
+
+    Its parameters are those of the base method and those of the stage, side by side; ``grid`` holds the stage's only:
+    the base's own grid is searched before, with the base alone. Its state is the base's, and what ``_fit_stage``
+    learns beside it.
+
+    A subclass names its ``base`` and ``stage`` and, in ``defaults``, where it departs from the defaults of the two. It
+    defines ``_improve`` and, where the stage needs to know the seen data, ``_fit_stage`` and ``stage_state``.
+    """
+
+    #: The registered linear method that comes first.
+    base: ClassVar[str]
+    #: An estimator whose parameters are those of the second stage; its ``check_parameters`` refuses bad ones.
+    stage: ClassVar[type[BaseEstimator]]
+    #: Parameters whose default is not the one of the base method or of the stage.
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    #: Fitted values that the stage adds to those of the base.
+    stage_state: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[Needs] = "statistics"
+    transductive = True
+    classifier_class: ClassVar[type[TargetClassifier]] = PoolClassifier
+
+    _base: LinearZeroShotClassifier
+
+    def __init__(self, **params: Any) -> None:
+        known = self._default_params()
+        if unknown := sorted(set(params) - set(known)):
+            raise TypeError(
+                f"{type(self).__name__} has no parameter {', '.join(unknown)}; it takes: {', '.join(known)}"
+            )
+        for name, default in known.items():
+            setattr(self, name, params.get(name, default))
+
+    @classmethod
+    def _default_params(cls) -> dict[str, Any]:
+        return {**cls._base_class()().get_params(), **cls.stage().get_params(), **cls.defaults}
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """For scikit-learn, which would read them off the signature of ``__init__``."""
+        return sorted(cls._default_params())
+
+    @classmethod
+    def _base_class(cls) -> type[LinearZeroShotClassifier]:
+        from aezsl.methods.registry import method_class
+
+        base = method_class(cls.base)
+        if not issubclass(base, LinearZeroShotClassifier):
+            raise TypeError(f"only a linear method can come first, and {cls.base} is not linear")
+        return base
+
+    def base_params(self) -> dict[str, Any]:
+        """The parameters of the base method."""
+        return {name: getattr(self, name) for name in self._base_class()().get_params()}
+
+    def stage_params(self) -> dict[str, Any]:
+        """The parameters of the second stage."""
+        return {name: getattr(self, name) for name in self.stage().get_params()}
+
+    def fit_around(self, base: ZeroShotClassifier, seen: SeenData) -> Self:
+        """Become fitted around a base that is fitted already, on the same seen data."""
+        self._adopt(base)
+        self._fit_stage(seen)
+        return self
+
+    def improve(self, start: TargetClassifier, X_pool: ArrayLike) -> PoolClassifier:
+        """Improve what the adapted base, ``start``, says about the pool."""
+        check_is_fitted(self, "n_features_in_")
+        pool = check_rows("X_pool", X_pool, self.n_features_in_, "features")
+        return self._improve(start, Targets(start.S_target, pool))
+
+    def get_state(self) -> dict[str, Any]:
+        """The fitted values of the base and of the stage."""
+        check_is_fitted(self, "n_features_in_")
+        return {**self._base.get_state(), **{name: getattr(self, name) for name in self.stage_state}}
+
+    def set_state(self, state: Mapping[str, Any]) -> Self:
+        """Become fitted with the values ``get_state`` gave."""
+        of_base = {name: value for name, value in state.items() if name not in self.stage_state}
+        self._adopt(self._base_class()(**self.base_params()).set_state(of_base))
+        for name in self.stage_state:
+            setattr(self, name, state[name])
+        return self
+
+    def restore_ranker(self, state: Mapping[str, Any]) -> TargetClassifier:
+        """The adapted base."""
+        return self._base.restore(state)
+
+    def _adopt(self, base: ZeroShotClassifier) -> None:
+        if not isinstance(base, self._base_class()):
+            raise ValueError(f"{type(self).__name__} builds on {self.base}, not on {type(base).__name__}")
+        self.stage(**self.stage_params()).check_parameters()
+        self._base = base
+        self.n_features_in_, self.n_semantics_in_ = base.n_features_in_, base.n_semantics_in_
+
+    def _fit(self, seen: SeenData) -> None:
+        params = self.base_params()
+        # Points of a grid that differ in the second stage alone share the base.
+        key = ("base", self.base, *params.items())
+        self.fit_around(seen.once(key, lambda: self._base_class()(**params).fit_seen(seen)), seen)
+
+    def _fit_stage(self, seen: SeenData) -> None:
+        """What the stage learns from seen data; nothing unless a subclass needs it."""
+
+    def _adapt(self, targets: Targets) -> TargetClassifier:
+        base = self._base
+        start = targets.once(base, "adapted base", lambda: base.adapt_to(targets.for_one_model()))
+        return start if targets.pool is None else self._improve(start, targets)  # without a pool it is the base
+
+    def _improve(self, start: TargetClassifier, targets: Targets) -> PoolClassifier:
+        raise TypeError(f"{type(self).__name__} must define _improve")

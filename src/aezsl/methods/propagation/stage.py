@@ -1,0 +1,139 @@
+"""The parameters of balanced propagation, and when to leave a pool alone."""
+
+import math
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+
+from aezsl.arrays import Array, Labels
+from aezsl.methods.propagation.balanced import Weights
+
+#: Shuffles that say how often neighbours agree by chance.
+SHUFFLES = 20
+
+
+class BalancedPropagation(BaseEstimator):
+    """Balanced propagation as a stage behind a linear method; the objective stands in ``balanced``.
+
+    Parameters
+    ----------
+    start_weight : float
+        beta: how much the base's standardised scores count.
+    graph_weight : float
+        mu: how much the labels of neighbours in the pool count; 0 for no graph.
+    class_weight : float
+        gamma: how much nearness to the direction of a class counts; 0 for none.
+    prototype_images : float
+        kappa: how many images of the pool a prototype that is foretold from semantics is worth.
+    balance : float
+        rho, 0 to 1: how far class totals are enforced.
+    totals : "uniform", "estimated" or list of float
+        Shares of the classes in the pool: all alike, estimated together with the labels, or given.
+    n_neighbors : int
+        Neighbours per sample in the graph.
+    shrinkage : float
+        Of the within-class covariance of the seen classes, whose metric the graph is built in, towards a sphere.
+    ridge : float
+        Of the regression from semantics to class means that foretells prototypes, relative to the semantics' scale.
+    max_rounds : int
+        Most rounds.
+    settle : float
+        It ends once a round lowers the objective by less than this per sample.
+    min_per_class : float
+        Guard: with fewer samples per target class than this, labels stay as the base gave them.
+    min_agreement : float
+        Guard: likewise where neighbours agree on the base's labels hardly more often than chance does, by less than
+        this share of what is left above chance.
+
+    """
+
+    def __init__(
+        self,
+        start_weight: float = 1.0,
+        graph_weight: float = 8.0,
+        class_weight: float = 40.0,
+        prototype_images: float = 5.0,
+        balance: float = 0.7,
+        totals: Any = "uniform",
+        n_neighbors: int = 10,
+        shrinkage: float = 1.0,
+        ridge: float = 3.0,
+        max_rounds: int = 50,
+        settle: float = 1e-4,
+        min_per_class: float = 2.0,
+        min_agreement: float = 0.05,
+    ) -> None:
+        self.start_weight = start_weight
+        self.graph_weight = graph_weight
+        self.class_weight = class_weight
+        self.prototype_images = prototype_images
+        self.balance = balance
+        self.totals = totals
+        self.n_neighbors = n_neighbors
+        self.shrinkage = shrinkage
+        self.ridge = ridge
+        self.max_rounds = max_rounds
+        self.settle = settle
+        self.min_per_class = min_per_class
+        self.min_agreement = min_agreement
+
+    def check_parameters(self) -> None:
+        """Refuse values that make no problem to solve."""
+        for name in ("start_weight", "graph_weight", "class_weight", "prototype_images", "settle", "min_per_class"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
+        for name in ("shrinkage", "ridge"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+        for name in ("n_neighbors", "max_rounds"):
+            if not isinstance(getattr(self, name), Integral) or getattr(self, name) < 1:
+                raise ValueError(f"{name} must be a positive integer, got {getattr(self, name)!r}")
+        for name in ("balance", "min_agreement"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must lie in 0 .. 1, got {getattr(self, name)!r}")
+        if isinstance(self.totals, str) and self.totals not in ("uniform", "estimated"):
+            raise ValueError(f"totals must be 'uniform', 'estimated' or one share per class, got {self.totals!r}")
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the objective."""
+        values = (self.start_weight, self.graph_weight, self.class_weight, self.prototype_images, self.balance)
+        return Weights(*map(float, values))
+
+    def shares(self, n_classes: int) -> Array:
+        """The shares (C,) to begin with."""
+        if isinstance(self.totals, str):
+            return np.full(n_classes, 1 / n_classes)
+        shares = np.asarray(self.totals, dtype=np.float64)
+        if shares.shape != (n_classes,) or not (shares > 0).all():
+            raise ValueError(f"totals must be one positive share for each of {n_classes} classes, got {self.totals!r}")
+        given: Array = shares / shares.sum()
+        return given
+
+    def reason_to_refrain(self, labels: Labels, graph: csr_array, n_classes: int) -> str | None:
+        """Why the pool should be left alone, or None: no label is needed to tell.
+
+        Neighbours must agree on the base's labels more often than the same labels do after a shuffle: by three
+        deviations of the shuffles, and by ``min_agreement`` of what is left above chance.
+        """
+        m = len(labels)
+        if m < self.min_per_class * n_classes:
+            return f"{m} samples of {n_classes} classes are fewer than {self.min_per_class:g} per class"
+        rng = np.random.default_rng(0)
+        observed = _agreement(labels, graph)
+        shuffled = np.array([_agreement(rng.permutation(labels), graph) for _ in range(SHUFFLES)])
+        chance = float(shuffled.mean())
+        excess = (observed - chance) / max(1 - chance, np.finfo(float).tiny)
+        if excess < self.min_agreement or observed < chance + 3 * shuffled.std():
+            return f"neighbours agree on {observed:.1%} of the start's labels, shuffled labels on {chance:.1%}"
+        return None
+
+
+def _agreement(labels: Labels, graph: csr_array) -> float:
+    """The weighted share of edges whose ends have one label."""
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    total = graph.data.sum()
+    return float(graph.data[labels[rows] == labels[graph.indices]].sum() / total) if total > 0 else 0.0

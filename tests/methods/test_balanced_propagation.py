@@ -1,0 +1,124 @@
+"""Balanced propagation: one objective that never rises, and limits that are known methods."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.special import softmax
+
+from aezsl.methods.propagation.balanced import Objective, Weights, assign, propagate
+from aezsl.methods.propagation.neighbours import exact_neighbours, forest_neighbours, neighbour_graph
+
+M, C, D = 300, 7, 20
+
+
+def unit(A):
+    return A / np.linalg.norm(A, axis=1, keepdims=True)
+
+
+def objective(weights, estimate=False):
+    """A pool of seven classes: unit rows, standardised scores, prototypes, graph."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(C, D))
+    X = unit(centres[rng.integers(C, size=M)] + rng.normal(size=(M, D)))
+    F = X @ (centres + rng.normal(size=centres.shape)).T + rng.normal(size=C)
+    G = (F - F.mean(axis=0)) / F.std(axis=0)
+    prototypes = unit(centres + rng.normal(size=centres.shape))
+    return Objective(G, neighbour_graph(X, 8), np.full(C, 1 / C), Weights(*weights), X, prototypes, estimate)
+
+
+@pytest.mark.parametrize("estimate", [False, True])
+@pytest.mark.parametrize("graph", [0, 1, 8, 40])
+@pytest.mark.parametrize("balance", [0, 0.5, 0.95, 1])
+@pytest.mark.parametrize("classes", [0, 20])
+def test_the_objective_never_rises(graph, balance, classes, estimate):
+    J = objective((1.0, graph, classes, 5.0, balance), estimate)
+    found = propagate(J, settle=1e-9)
+    trace = [value for _, value in found.rounds]
+    assert (np.diff(trace) <= 1e-8 * abs(trace[0])).all()
+    np.testing.assert_allclose(found.R.sum(axis=1), 1)
+    np.testing.assert_allclose(J.with_shares(found.R).value(found.R), trace[-1], rtol=1e-9)
+
+
+def test_a_bipartite_graph_does_not_make_it_flip():
+    """Its normalised graph has the eigenvalue -1: steps without inertia would swap the two sides for ever."""
+    S = csr_array(np.kron([[0.0, 1.0], [1.0, 0.0]], np.ones((20, 20))) / 20)
+    G = np.random.default_rng(0).normal(size=(40, 2)) * 0.1
+    G[:20, 0] += 1
+    G[20:, 1] += 1
+    found = propagate(Objective(G, S, np.full(2, 0.5), Weights(1, 50, 0, 0, 0)), max_rounds=200, settle=0)
+    trace = [value for _, value in found.rounds]
+    assert (np.diff(trace) <= 1e-8 * abs(trace[0])).all()
+
+
+def test_without_a_graph_it_is_balanced_assignment_of_the_start():
+    J = objective((2.0, 0.0, 0.0, 0.0, 1.0))
+    K, u = np.exp(2 * J.G), np.ones(M)
+    for _ in range(2000):  # Sinkhorn
+        v = M / C / (K.T @ u)
+        u = 1 / (K @ v)
+    found = propagate(J)
+    np.testing.assert_allclose(found.R, u[:, None] * K * v, atol=1e-5)
+    assert len(found.rounds) == 1
+
+
+def test_enforced_totals_give_a_doubly_stochastic_plan():
+    R = propagate(objective((1.0, 8.0, 20.0, 5.0, 1.0))).R
+    np.testing.assert_allclose(R.sum(axis=0), M / C, rtol=1e-4)
+
+
+def test_without_balance_it_is_mean_field_label_propagation():
+    J = objective((1.0, 2.0, 0.0, 0.0, 0.0))
+    R = propagate(J, max_rounds=500, settle=0).R
+    np.testing.assert_allclose(R, softmax(J.G + 2 * (J.S @ R), axis=1), atol=1e-6)
+
+
+def test_for_a_faint_start_that_is_the_label_propagation_of_zhou():
+    faint, mu = 1e-5, 5.0
+    J = objective((faint, mu, 0.0, 0.0, 0.0))
+    R = propagate(J, max_rounds=300, settle=-1).R
+    centred = J.G - J.G.mean(axis=1, keepdims=True)
+    expected = np.linalg.solve(np.eye(M) - mu / C * J.S.toarray(), centred) / C
+    np.testing.assert_allclose((R - 1 / C) / faint, expected, atol=1e-3 * np.abs(expected).max())
+
+
+def test_an_infinite_start_keeps_its_labels():
+    J = objective((1e6, 8.0, 20.0, 5.0, 0.7))
+    np.testing.assert_array_equal(propagate(J).R.argmax(axis=1), J.G.argmax(axis=1))
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.9])
+def test_the_assignment_is_the_stationary_point_of_its_lagrangian(rho):
+    G, totals = objective((1.0, 0, 0, 0, 0)).G, np.full(C, M / C)
+    R, log_R, _ = assign(G, totals, rho, np.zeros(C))
+    np.testing.assert_allclose(np.exp(log_R), R, atol=1e-12)
+    rest = log_R - G + rho / (1 - rho) * np.log(R.sum(axis=0) / totals)
+    np.testing.assert_allclose(rest, np.broadcast_to(rest[:, :1], rest.shape), atol=1e-4)
+
+
+def test_permuting_the_pool_permutes_the_labels():
+    J = objective((1.0, 8.0, 20.0, 5.0, 0.7))
+    order = np.random.default_rng(3).permutation(M)
+    other = Objective(J.G[order], csr_array(J.S[order][:, order]), J.q, J.weights, J.X[order], J.prototypes)
+    np.testing.assert_allclose(propagate(other).R, propagate(J).R[order], atol=1e-8)
+
+
+def test_the_forest_finds_most_neighbours():
+    rng = np.random.default_rng(0)
+    X = unit(rng.normal(size=(40, 64))[rng.integers(40, size=3000)] + 0.7 * rng.normal(size=(3000, 64)))
+    X = X.astype(np.float32)
+    exact, approximate = exact_neighbours(X, 10)[0], forest_neighbours(X, 10)[0]
+    recall = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(exact, approximate, strict=True)])
+    assert recall > 0.75
+    assert not (approximate == np.arange(3000)[:, None]).any()
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_tiny_pools_have_a_graph(m):
+    S = neighbour_graph(unit(np.random.default_rng(0).normal(size=(m, 4))), 10).toarray()
+    assert S.shape == (m, m)
+    assert np.isfinite(S).all()
+    np.testing.assert_allclose(S, S.T)
+
+
+def test_equal_samples_are_neighbours():
+    assert (neighbour_graph(np.ones((6, 2)) / np.sqrt(2), 3).toarray().sum(axis=1) > 0).all()
