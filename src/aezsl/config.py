@@ -1,4 +1,4 @@
-"""Kedro's configuration loader, with one resolver more."""
+"""Kedro's configuration loader, with one more resolver."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from omegaconf import OmegaConf
 class ConfigLoader(OmegaConfigLoader):
     """As Kedro's, but ``globals.yml`` may use ``${given:name,default}``: a value of ``--params``, or the default.
 
-    Kedro's own ``runtime_params`` is not for globals, yet the place of all results, which is a global, must follow
-    from which data set the command line names: results of different data never mix.
+    Kedro does not allow its own ``runtime_params`` in globals, yet the place of all results, which is a global, must
+    follow from which data set the command line names: results of different data never mix.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and told apart without being read."""
+"""Files written whole or not at all, and a digest of a file that does not read its content."""
 
 import os
 import uuid

@@ -21,7 +21,7 @@ class OneThreadPerTask:
 
     Otherwise every node starts as many threads as there are cores, and they wait for each other. The limit is set
     in this process for ``ThreadRunner`` and in the environment for the processes that ``ParallelRunner`` starts.
-    Nodes that share a process cannot tell whose memory they see, so that of ``ThreadRunner`` goes unrecorded.
+    Nodes that share a process cannot tell whose memory they see, so memory is not recorded under ``ThreadRunner``.
     """
 
     def __init__(self) -> None:
@@ -43,12 +43,12 @@ class OneThreadPerTask:
 
     @hook_impl
     def after_pipeline_run(self) -> None:
-        """Back to what it was."""
+        """Restore the former limits."""
         self._restore()
 
     @hook_impl
     def on_pipeline_error(self) -> None:
-        """Back to what it was."""
+        """Restore the former limits."""
         self._restore()
 
     def _restore(self) -> None:

@@ -27,8 +27,8 @@ class Cost:
     """Measures what happens inside its context: ``{stage}_seconds``, and how far memory rose above what was in use.
 
     Linux lets a process restart the count of its largest size. Elsewhere only a rise above all former peaks shows,
-    and ``{stage}_memory_mb`` may be too small. It is the whole process that is measured, so that memory is left out
-    where other work is going on in it.
+    and ``{stage}_memory_mb`` may be too small. It is the whole process that is measured, so memory is left out
+    where several nodes share it.
     """
 
     #: Off where several nodes share this process: none could tell whose memory it sees. The hooks know the runner.
@@ -72,7 +72,7 @@ def _peak_mb(who: int) -> float:
 
 
 def _restart_peak() -> float:
-    """Let the peak be what is in use now, where the system can, and return the peak then."""
+    """Reset the recorded peak to what is in use now, where the system allows it; the peak after that."""
     global _forgotten_peak_mb
     _forgotten_peak_mb = max(_forgotten_peak_mb, _own_peak_mb())
     with suppress(OSError):  # not Linux, or not allowed

@@ -35,7 +35,7 @@ def test_chunks_add_up(store):
     assert vectors.find(["c", "nobody", "a"]).tolist() == [2, -1, 0]
 
 
-def test_a_vector_computed_anew_replaces_the_old_one(store):
+def test_a_vector_computed_again_replaces_the_old_one(store):
     put(store, chunk(["a", "b"], 1))
     put(store, chunk(["a"], 5, digest="2"))
     vectors = store.load()
@@ -45,7 +45,7 @@ def test_a_vector_computed_anew_replaces_the_old_one(store):
 
 def test_streamed_vectors_are_the_loaded_ones(store, tmp_path):
     rng = np.random.default_rng(0)
-    for ids in (["a", "b", "c"], ["d"], ["b", "e"]):  # b is computed anew
+    for ids in (["a", "b", "c"], ["d"], ["b", "e"]):  # b is computed again
         put(store, VectorChunk("net-a", ids, ["1"] * len(ids), rng.normal(size=(len(ids), 4)).astype(np.float32)))
     streamed = VectorStore(tmp_path / "features", streamed=True)
     there, loaded = streamed.load(), store.load()

@@ -69,7 +69,7 @@ def test_interrupted_work_resumes_and_a_second_run_computes_nothing(images, stor
     assert len(store.load().ids) == 25
 
 
-def test_changed_images_and_changed_backbones_are_computed_anew(images, store):
+def test_changed_images_and_changed_backbones_are_computed_again(images, store):
     run(images, store, Counting())
     Image.new("RGB", (10, 10), (7, 7, 7)).save(images["path"][3])
     os.utime(images["path"][3], ns=(1, 1))
@@ -82,7 +82,7 @@ def test_changed_images_and_changed_backbones_are_computed_anew(images, store):
 
 
 def test_unreadable_images_fail_by_name_or_are_skipped(images, tmp_path, monkeypatch):
-    (tmp_path / "3.png").write_bytes(b"this is no picture")
+    (tmp_path / "3.png").write_bytes(b"this is not a picture")
     (tmp_path / "20.png").unlink()
     monkeypatch.setattr(nodes, "make_backbone", lambda *_: Counting().backbone)
     settings = {"backbone": "x", "weights": "", "layer": None, "batch_size": 4, "shard_size": 8, "on_error": "fail"}

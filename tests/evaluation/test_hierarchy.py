@@ -61,7 +61,7 @@ class TestHops:
 
     def test_unknown_classes_are_named(self):
         with pytest.raises(
-            ValueError, match="1 of 2 seen classes are no nodes of the hierarchy, the first is 'unicorn'"
+            ValueError, match="1 of 2 seen classes are not nodes of the hierarchy, the first is 'unicorn'"
         ):
             hops(EDGES, ["dog", "unicorn"], 1)
 
@@ -76,7 +76,7 @@ class TestFeasibleSets:
         assert names("husky", 1) == {"husky"}
         assert names("husky", 2) == {"husky", "dog"}
         assert names("husky", 3) == {"husky", "dog", "poodle"}
-        assert names("husky", 4) == {"husky", "dog", "poodle", "cat"}  # by way of mammal, which is no class
+        assert names("husky", 4) == {"husky", "dog", "poodle", "cat"}  # by way of mammal, which is not a class
         assert names("dog", 2) == {"dog", "husky", "poodle"}  # the last ring comes whole
         assert names("owl", 2) == {"owl", "cat", "dog"}
         assert names("owl", 5) == set(CLASSES)

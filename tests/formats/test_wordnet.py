@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.formats.wordnet import Hierarchy, read_edges, read_synsets, similarity_vectors
+from aezsl.formats.wordnet import Taxonomy, read_edges, read_synsets, similarity_vectors
 from tests.helpers.trees import folder, quick, reference, refused, words, write
 
 LICENCE = "  1 This software and database is being provided to you  \n"
@@ -106,7 +106,7 @@ def test_similarities_by_hand():
     matrix, nodes = similarity_vectors([wnid(3), wnid(2)], edges)
     assert nodes == [wnid(i) for i in (3, 2, 0, 1)]
     np.testing.assert_allclose(matrix, [[1, 1 / 4, 1 / 3, 1 / 2], [1 / 4, 1, 1 / 2, 1 / 3]], rtol=1e-6)
-    tree = Hierarchy(edges)
+    tree = Taxonomy(edges)
     information = 1 - np.log(3) / np.log(5)  # two of five nodes lie below node 1
     assert tree.information(wnid(1)) == pytest.approx(information)
     assert tree.information(wnid(0)) == pytest.approx(0)

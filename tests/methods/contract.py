@@ -174,7 +174,7 @@ class MethodContract:
             restored.decision_function(data.X_new, data.S_new), scores, rtol=1e-9, atol=1e-12 * np.abs(scores).max()
         )
 
-    def test_fitted_or_restored_anew_it_forgets_what_it_was(self, fitted, data):
+    def test_fitted_or_restored_again_it_forgets_what_it_was(self, fitted, data):
         other = make_synthetic(n_seen=len(data.S), seed=1)
         expected = fitted.decision_function(data.X_new, data.S_new)
         again, restored = (self.make().fit(*other[:3]) for _ in range(2))

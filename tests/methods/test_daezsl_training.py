@@ -62,7 +62,7 @@ class TestCheckpoints:
         folder = CheckpointFolder(tmp_path)
         (tmp_path / "final.pt").write_bytes(b"not a checkpoint")
         model = make_method("daezsl", **SMALL).fit_resumable(*self.data[:3], folder)
-        assert "training starts anew" in caplog.text
+        assert "training starts again" in caplog.text
         np.testing.assert_array_equal(model.W_, make_method("daezsl", **SMALL).fit(*self.data[:3]).W_)
 
     @pytest.mark.slow

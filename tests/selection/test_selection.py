@@ -50,7 +50,7 @@ class TestClassFolds:
 
 
 class TestClassSplit:
-    def test_labels_are_numbered_anew_in_order(self):
+    def test_labels_are_numbered_again_in_order(self):
         X = np.arange(6.0)[:, None]
         y = np.array([3, 0, 1, 2, 3, 1])
         S = np.array([[10.0], [11.0], [12.0], [13.0]])

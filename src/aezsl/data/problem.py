@@ -60,7 +60,7 @@ class Problem:
         return self.unseen_names if self.setting == "zsl" else self.seen_names + self.unseen_names
 
     def require(self, setting: str) -> None:
-        """Refuse to be taken for a problem of another setting."""
+        """Raise an error unless the problem was built for this setting."""
         if self.setting != setting:
             raise ValueError(f"the setting {setting} needs a problem built for it, got one for {self.setting!r}")
 

@@ -52,7 +52,7 @@ class VectorStore:
             pq.write_table(table, path)
 
     def use(self, vectors: VectorSet) -> None:
-        """From now on the store speaks of these vectors."""
+        """Make these the vectors that ``load`` gives."""
         manifest = {"fingerprint": vectors.fingerprint, "config": vectors.config}
         if self._manifest() != manifest:
             with written_whole(self.folder / MANIFEST) as path:

@@ -14,7 +14,7 @@ from aezsl.errors import DataError
 
 @dataclass(frozen=True)
 class VectorSet:
-    """Which vectors of a store are meant: those that one computation, told by its fingerprint, has made."""
+    """One set of vectors in a store: those that one computation has made, known by its fingerprint."""
 
     fingerprint: str
     config: dict[str, Any] = field(default_factory=dict)  # what the vectors depend on

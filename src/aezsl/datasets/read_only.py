@@ -17,11 +17,11 @@ class ReadOnlyDataset(AbstractDataset[None, T]):
         self.metadata = metadata
 
     def load(self) -> T:
-        """What lies there."""
+        """Read the data."""
         raise TypeError(f"{type(self).__name__} must define load")
 
     def save(self, data: None) -> None:
-        """Refuse."""
+        """Raise an error that says why nothing is saved here."""
         raise DatasetError(f"nothing can be saved to {type(self).__name__}: {self.why}")
 
     def _exists(self) -> bool:

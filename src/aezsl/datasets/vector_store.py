@@ -1,4 +1,4 @@
-"""Stores of vectors as catalog entries: the folder of shards, and the manifest that says which of them count."""
+"""Stores of vectors as catalog entries: the folder of shards, and the manifest that says which of them are in use."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class VectorStoreDataset(ReadOnlyDataset[VectorStore]):
 
 
 class VectorsDataset(AbstractDataset[VectorSet, NamedVectors]):
-    """The manifest of a store: saving says which vectors count, loading gives them.
+    """The manifest of a store: saving says which vectors are in use, loading gives them.
 
     streamed : vectors stay in their shards and are read when they are asked for.
     """
@@ -47,11 +47,11 @@ class VectorsDataset(AbstractDataset[VectorSet, NamedVectors]):
         self.metadata = metadata
 
     def save(self, data: VectorSet) -> None:
-        """From now on these vectors count."""
+        """Make these the vectors in use."""
         self._store.use(data)
 
     def load(self) -> NamedVectors:
-        """All vectors that count."""
+        """All vectors in use."""
         return self._store.load()
 
     def preview(self, nrows: int = 5) -> Any:

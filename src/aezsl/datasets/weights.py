@@ -9,7 +9,7 @@ from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 
 
 class WeightsDataset(AbstractDataset[dict[str, Any], Path]):
-    """A state dict in a ``.pt`` file, written whole or not at all. Loads its place, which a backbone is named by."""
+    """A state dict in a ``.pt`` file, written whole or not at all. Loads its path, as backbones take weights."""
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
         self._filepath = Path(filepath)

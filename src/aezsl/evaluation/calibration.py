@@ -7,7 +7,7 @@ object recognition in the wild. ECCV 2016.)
 
 A sample is ranked once among the seen and once among the unseen classes; these two rankings hold all that any constant
 can do with it. (Both from scores for all classes together, columns split: a method whose classes depend on one another
-scores a class differently in other company.) Its prediction is the best seen class for as long as
+scores a class differently when it is asked with others.) Its prediction is the best seen class for as long as
 
 .. math:: \gamma \le \max_{c \in S} f_c(x) - \max_{c \in U} f_c(x)
 
@@ -191,7 +191,7 @@ def _criterion(curve: SeenUnseenCurve, criterion: str) -> Values:
 
 
 def _difference(seen: NDArray[np.floating[Any]], unseen: NDArray[np.floating[Any]]) -> Values:
-    """The one place where a seen and an unseen score meet; monotone in both, and 0 only where they are equal."""
+    """The one place where a seen and an unseen score are compared; monotone in both, 0 only where they are equal."""
     return seen.astype(np.float64) - unseen.astype(np.float64)
 
 

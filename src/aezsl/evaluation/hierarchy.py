@@ -44,7 +44,7 @@ class Hierarchy:
         return cls(names, graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
 
     def nodes(self, names: ArrayLike) -> Indices:
-        """The node numbers of names; -1 for a name that is no node."""
+        """The node numbers of names; -1 for a name that is not a node."""
         wanted = np.asarray(names, dtype=np.str_)
         at = np.minimum(np.searchsorted(self.names, wanted), len(self.names) - 1)
         return np.where(self.names[at] == wanted, at, -1)
@@ -68,7 +68,7 @@ def hops(edges: ArrayLike | Hierarchy, seen: ArrayLike, k: int) -> NDArray[np.st
     if (start < 0).any():
         first = np.asarray(seen)[start < 0][0]
         raise ValueError(
-            f"{(start < 0).sum()} of {len(start)} seen classes are no nodes of the hierarchy, the first is "
+            f"{(start < 0).sum()} of {len(start)} seen classes are not nodes of the hierarchy, the first is "
             f"{str(first)!r}: add their edges, or leave them out"
         )
     reached = np.zeros(len(graph.names), dtype=bool)
@@ -89,7 +89,7 @@ class FeasibleSets:
     The sets of a class are nested: each K adds whole rings of equal distance. So a class c near y needs one number,
     the least K whose set :math:`S_K(y)` holds c, which is 1 + the number of classes nearer to y than c.
     Row y holds the columns ``classes[indptr[y] : indptr[y + 1]]``, sorted; it is empty where y was not asked for.
-    A class that is no node of the hierarchy is near to itself only; ``outside`` lists these, for the caller to report.
+    A class that is not a node of the hierarchy is near to itself only; ``outside`` lists these, for callers to report.
     """
 
     k: int
@@ -163,7 +163,7 @@ def feasible_sets(
 def _search(
     graph: Hierarchy, class_of: Indices, nodes: Indices, sources: Indices, k: int, visited: NDArray[np.bool_]
 ) -> tuple[Indices, Indices, Indices]:
-    """Feasible sets of the source classes as triples (source, class, least K); ``visited`` is room to work in."""
+    """Feasible sets of the source classes as triples (source, class, least K); ``visited`` is working memory."""
     visited[:] = False
     seen = visited.reshape(-1)  # row * n_nodes + node: one number per pair of source and node
     n_nodes = visited.shape[1]

@@ -7,9 +7,11 @@ from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
+    as_column,
     check_known,
     duplicates,
     find_list,
+    first_few,
     folder_names,
     image_names,
     image_table,
@@ -17,8 +19,6 @@ from aezsl.formats.reading import (
     read_names,
     read_numbered,
     roles_from_unseen,
-    some,
-    vectors,
 )
 
 
@@ -40,13 +40,13 @@ class AWA2(BenchmarkFormat):
         """Read the tables and list the image folders; no image is opened."""
         names = read_numbered(self.require("classes.txt", "the class names"), "the class names")
         if repeated := duplicates(names):
-            raise DataError(f"{self.root / 'classes.txt'} names {some(repeated)} more than once; {FETCH_AGAIN}")
+            raise DataError(f"{self.root / 'classes.txt'} names {first_few(repeated)} more than once; {FETCH_AGAIN}")
         predicates = read_numbered(self.require("predicates.txt", "the attribute names"), "the attribute names")
         matrix_path = self.require("predicate-matrix-continuous.txt", "attribute strengths per class")
         matrix = read_matrix(matrix_path, (len(names), len(predicates)), "classes x attributes")
         classes = pd.DataFrame({"class_name": names, "text": [name.replace("+", " ") for name in names]})
         classes["role"] = self._roles(names)
-        classes["attributes"] = vectors(matrix)
+        classes["attributes"] = as_column(matrix)
         return Benchmark(self._images(names), classes, tuple(predicates))
 
     def _roles(self, names: list[str]) -> list[str]:
@@ -58,16 +58,16 @@ class AWA2(BenchmarkFormat):
         seen, unseen = read_names(train, "seen classes"), read_names(test, "unseen classes")
         check_known(seen, names, train)
         if both := set(seen) & set(unseen):
-            raise DataError(f"{train} and {test} both name {some(sorted(both))}")
+            raise DataError(f"{train} and {test} both name {first_few(sorted(both))}")
         if lost := set(names) - set(seen) - set(unseen):
-            raise DataError(f"neither {train} nor {test} names {some(sorted(lost))}; {FETCH_AGAIN}")
+            raise DataError(f"neither {train} nor {test} names {first_few(sorted(lost))}; {FETCH_AGAIN}")
         return roles_from_unseen(names, unseen, test)
 
     def _images(self, names: list[str]) -> pd.DataFrame:
         folder = self.require("JPEGImages", "one folder of images per class")
         present = set(folder_names(folder))
         if missing := [name for name in names if name not in present]:
-            raise DataError(f"{folder} has no folder for {some(missing)}; {FETCH_AGAIN}")
+            raise DataError(f"{folder} has no folder for {first_few(missing)}; {FETCH_AGAIN}")
         files, labels = [], []
         for name in names:
             found = image_names(folder / name)

@@ -13,6 +13,7 @@ from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
+    as_column,
     find_list,
     image_table,
     read_matrix,
@@ -20,7 +21,6 @@ from aezsl.formats.reading import (
     read_numbered,
     reading,
     roles_from_unseen,
-    vectors,
     warn_of_missing,
     zero_based,
 )
@@ -33,7 +33,7 @@ class CUB(BenchmarkFormat):
     """``CUB_200_2011``: images, classes and 312 attributes per class, as fractions between 0 and 1.
 
     root : the folder that holds classes.txt.
-    unseen_list : file with the names of the unseen classes as in classes.txt, one a line. Without it no roles.
+    unseen_list : file with the names of the unseen classes as in classes.txt, one per line. Without it no roles.
     attributes : ``images`` averages the binary attributes of a class's images, as the paper does; ``shipped`` takes
         the percentages that come with the data (weighted by the certainty of the annotators), divided by 100.
     official_split : also read train_test_split.txt, which halves every class: its test images of seen classes are
@@ -70,7 +70,7 @@ class CUB(BenchmarkFormat):
             images["official"] = self._official(images, classes)
         averaged = self.attributes == "images"
         matrix = self._averaged(labels, len(names)) if averaged else self._shipped(len(names))
-        classes["attributes"] = vectors(matrix)
+        classes["attributes"] = as_column(matrix)
         warn_of_missing(images)
         return Benchmark(images, classes, self._attribute_names())
 
@@ -110,7 +110,7 @@ class CUB(BenchmarkFormat):
     def _shipped(self, n_classes: int) -> NDArray[np.float32]:
         relative = "attributes/class_attribute_labels_continuous.txt"
         path = self.require(relative, f"{N_ATTRIBUTES} percentages per class")
-        percentages = read_matrix(path, (n_classes, N_ATTRIBUTES), "attribute percentages, a line per class")
+        percentages = read_matrix(path, (n_classes, N_ATTRIBUTES), "attribute percentages, one line per class")
         return percentages / np.float32(100)
 
     def _averaged(self, labels: NDArray[np.int64], n_classes: int) -> NDArray[np.float32]:

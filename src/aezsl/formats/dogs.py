@@ -12,6 +12,7 @@ from aezsl.formats.reading import (
     FETCH_AGAIN,
     check_known,
     find_list,
+    first_few,
     folder_names,
     image_names,
     image_table,
@@ -19,7 +20,6 @@ from aezsl.formats.reading import (
     read_names,
     reading,
     roles_from_unseen,
-    some,
     warn_of_missing,
 )
 from aezsl.formats.wordnet import WNID, read_synsets
@@ -29,8 +29,8 @@ class Dogs(BenchmarkFormat):
     """``Images/<wnid>-<breed>/*.jpg``: 120 breeds, described by text; a class is named like its folder.
 
     root : the folder that holds Images.
-    breeds_list : file with the breeds to use, one a line (the paper has 113); all that are there without it.
-    unseen_list : file with the unseen breeds, one a line (the paper has 28). Without it no roles. Both lists may name
+    breeds_list : file with the breeds to use, one per line (the paper has 113); all that are there without it.
+    unseen_list : file with the unseen breeds, one per line (the paper has 28). Without it no roles. Both lists may name
         a breed by its folder or by its wnid.
     texts : what describes the breeds: a table with a header and the columns ``folder`` or ``wnid`` and any of text
         (``classes.tsv``), a folder of ``<folder or wnid>.txt`` files, or WordNet's ``data.noun`` (lemmas and
@@ -81,7 +81,7 @@ class Dogs(BenchmarkFormat):
             raise DataError(f"{folder} has no folder like n02085620-Chihuahua; {FETCH_AGAIN}")
         files = {name: [f"{name}/{file}" for file in image_names(folder / name)] for name in names}
         if empty := [name for name in names if not files[name]]:
-            raise DataError(f"{folder}: no image of {some(empty)}; {FETCH_AGAIN}")
+            raise DataError(f"{folder}: no image of {first_few(empty)}; {FETCH_AGAIN}")
         return files
 
     @staticmethod
@@ -123,7 +123,7 @@ class Dogs(BenchmarkFormat):
             )
         found = [texts.get(name) or texts.get(wnid(name)) or "" for name in names]
         if missing := [name for name, text in zip(names, found, strict=True) if not text]:
-            raise DataError(f"{source} has no text for {some(missing)}; give them one, or leave texts out")
+            raise DataError(f"{source} has no text for {first_few(missing)}; give them one, or leave texts out")
         return found
 
 

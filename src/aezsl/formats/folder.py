@@ -11,14 +11,14 @@ from aezsl.data.benchmark import ROLES, Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.reading import (
+    as_column,
     check_known,
     duplicates,
+    first_few,
     folder_names,
     image_names,
     image_table,
     reading,
-    some,
-    vectors,
 )
 
 #: Columns of classes.csv with a meaning of their own; every other column is an attribute.
@@ -49,7 +49,8 @@ class Folder(BenchmarkFormat):
         of_seen = [name for name, role in zip(names, classes["role"], strict=True) if role == "seen"]
         if bare := sorted(set(of_seen) - set(images["class_name"].dropna())):
             raise DataError(
-                f"{self.root / 'images'} has no image of the seen classes {some(bare)}: add some, or make them unseen"
+                f"{self.root / 'images'} has no image of the seen classes {first_few(bare)}: "
+                "add some, or make them unseen"
             )
         return Benchmark(images, classes, attribute_names)
 
@@ -63,7 +64,7 @@ class Folder(BenchmarkFormat):
         places += [(place, None) for place in UNLABELLED if (self.root / place).is_dir()]
         for place, label in places:
             if nested := folder_names(self.root / place):
-                raise DataError(f"{self.root / place} has folders in it, {some(nested)}: move the images up")
+                raise DataError(f"{self.root / place} has folders in it, {first_few(nested)}: move the images up")
             found = image_names(self.root / place)
             files += [f"{place}/{file}" for file in found]
             labels += [label] * len(found)
@@ -84,7 +85,7 @@ def read_class_table(path: Path, text: str | None = None) -> tuple[pd.DataFrame,
         classes["text"] = texts
     if attributes is None:
         return classes, ()
-    classes["attributes"] = vectors(attributes.to_numpy())
+    classes["attributes"] = as_column(attributes.to_numpy())
     return classes, tuple(attributes.columns)
 
 
@@ -123,7 +124,7 @@ def _parse(path: Path, text: str) -> pd.DataFrame:
     table["class_name"] = table["class_name"].map(_composed)
     names = list(table["class_name"])
     if repeated := duplicates(names):
-        raise DataError(f"{path} describes {some(repeated)} more than once")
+        raise DataError(f"{path} describes {first_few(repeated)} more than once")
     if "" in names:
         raise DataError(f"{path}, line {names.index('') + 2}: the class_name is empty")
     if "role" in table:
@@ -139,7 +140,7 @@ def _texts(path: Path, table: pd.DataFrame) -> list[str] | None:
         return None
     texts = list(table[columns[0]])
     if missing := [name for name, text in zip(table["class_name"], texts, strict=True) if not text]:
-        raise DataError(f"{path}: no {columns[0]} of {some(missing)}")
+        raise DataError(f"{path}: no {columns[0]} of {first_few(missing)}")
     return texts
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aezsl.data.benchmark import OFFICIAL_PARTS, Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.reading import find_list, folder_names, image_names, logger, read_names, reading, some
+from aezsl.formats.reading import find_list, first_few, folder_names, image_names, logger, read_names, reading
 from aezsl.formats.wordnet import WNID
 
 #: Paths of some images of one or several classes, and the wnid of each.
@@ -25,15 +25,15 @@ class ImageNet(BenchmarkFormat):
     """``<wnid>/*.JPEG`` below one or several folders; a class is named by its wnid, and may have no image.
 
     root : the folder that holds the wnid folders, or the folders that hold them.
-    seen_list, unseen_list : files of wnids, one a line: the classes to learn from, and the candidates of zero-shot
+    seen_list, unseen_list : files of wnids, one per line: the classes to learn from, and the candidates of zero-shot
         prediction. With both, the classes are exactly theirs, and other folders are passed over; with one of them,
         all other folders have the other role; without, there are no roles.
     words : file of ``wnid<TAB>words`` lines (``words.txt``): the text of a class.
     folders : which folders below root hold wnid folders, and the official part that each stands for (or null), as in
         ``{train: train, val: test_seen, fall11: test_unseen}``; folders of test images may be missing. The default is
         root itself.
-    image_list : file with the paths of the images below root, one a line, instead of a walk through the folders.
-    features : ``.npz`` file of stored features with an array ``wnid``, one row an image, instead of images. Their ids
+    image_list : file with the paths of the images below root, one per line, instead of a walk through the folders.
+    features : ``.npz`` file of stored features with an array ``wnid``, one row per image, instead of images. Their ids
         are wnid and row, and ``feature_extraction.path`` names the same file.
 
     A million images fit in little memory: names go to Arrow as they are read, class names are categories.
@@ -53,7 +53,7 @@ class ImageNet(BenchmarkFormat):
         super().__init__(root=root)
         self.folders = folders or {"": None}
         if bad := sorted({part for part in self.folders.values() if part} - set(OFFICIAL_PARTS)):
-            raise DataError(f"folders: {bad[0]!r} is no official part; they are {', '.join(OFFICIAL_PARTS)}")
+            raise DataError(f"folders: {bad[0]!r} is not an official part; they are {', '.join(OFFICIAL_PARTS)}")
         self.seen_list, self.unseen_list, self.words, self.image_list = seen_list, unseen_list, words, image_list
         self.features = features
 
@@ -62,7 +62,7 @@ class ImageNet(BenchmarkFormat):
         seen = self._wnids(self.seen_list, "the seen classes")
         unseen = self._wnids(self.unseen_list, "the candidate classes")
         if both := [name for name in unseen if name in set(seen)]:
-            raise DataError(f"{self.seen_list} and {self.unseen_list} both name {some(both)}")
+            raise DataError(f"{self.seen_list} and {self.unseen_list} both name {first_few(both)}")
         ids, wnids = self._collect(set(seen) | set(unseen) if seen and unseen else None)
         found = sorted(wnids.categories)
         listed = dict.fromkeys([*seen, *unseen])
@@ -82,7 +82,7 @@ class ImageNet(BenchmarkFormat):
         path = find_list(self.root, given, what)
         names = read_names(path, what)
         if bad := [name for name in names if not WNID.fullmatch(name)]:
-            raise DataError(f"{path}: expected one wnid like n01440764 a line, got {some(bad)}")
+            raise DataError(f"{path}: expected one wnid like n01440764 per line, got {first_few(bad)}")
         return names
 
     @staticmethod
@@ -90,7 +90,7 @@ class ImageNet(BenchmarkFormat):
         seen = classes["class_name"][classes["role"] == "seen"]
         if missing := [name for name in seen if name not in found]:
             raise DataError(
-                f"no image of the seen classes {some(missing)}: add their folders, or take them off the seen list"
+                f"no image of the seen classes {first_few(missing)}: add their folders, or take them off the seen list"
             )
 
     def _collect(self, wanted: set[str] | None) -> tuple[pa.ChunkedArray, pd.Categorical]:
@@ -134,7 +134,7 @@ class ImageNet(BenchmarkFormat):
 
     def _listed(self, given: str) -> Iterator[Block]:
         path = find_list(self.root, given, "paths of images")
-        with reading(path, "paths of images, one a line"):
+        with reading(path, "paths of images, one per line"):
             # The delimiter cannot occur in a text file: a line is a path, whatever is in it.
             parse = pyarrow.csv.ParseOptions(delimiter="\x1f", quote_char=False)
             convert = pyarrow.csv.ConvertOptions(column_types={"path": pa.string()})
@@ -147,10 +147,10 @@ class ImageNet(BenchmarkFormat):
         path = find_list(self.root, given, "stored features")
         with reading(path, "stored features"), np.load(path, allow_pickle=False) as arrays:
             if "wnid" not in arrays:
-                raise DataError(f"{path}: expected an array wnid, one an image, got {', '.join(arrays.files)}")
+                raise DataError(f"{path}: expected an array wnid, one per image, got {', '.join(arrays.files)}")
             wnids = arrays["wnid"].tolist()
         if bad := [name for name in wnids if not WNID.fullmatch(name)]:
-            raise DataError(f"{path}: expected wnids like n01440764, got {some(bad)}")
+            raise DataError(f"{path}: expected wnids like n01440764, got {first_few(bad)}")
         return pa.array([f"{name}/{row:07d}" for row, name in enumerate(wnids)]), pa.array(wnids, pa.string())
 
     @staticmethod
@@ -189,5 +189,5 @@ class ImageNet(BenchmarkFormat):
                 if wnid in wanted:
                     texts[wnid] = words.strip()
         if missing := [name for name in names if name not in texts]:
-            raise DataError(f"{path} has no words for {some(missing)}: add them, or take them off the lists")
+            raise DataError(f"{path} has no words for {first_few(missing)}: add them, or take them off the lists")
         return [texts[name] for name in names]

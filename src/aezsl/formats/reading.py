@@ -17,7 +17,7 @@ from aezsl.errors import DataError
 logger = logging.getLogger(__name__)
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
-#: Published lists of unseen classes, one class a line; ``unseen_list`` takes their names. See data/01_raw/README.md.
+#: Published lists of unseen classes, one class per line; ``unseen_list`` takes their names. See data/01_raw/README.md.
 SPLITS = Path(__file__).parent / "splits"
 FETCH_AGAIN = "it may be truncated, or not the official file: fetch it again"
 
@@ -33,7 +33,7 @@ def reading(path: Path, what: str) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as {what} ({type(error).__name__}: {error}); {FETCH_AGAIN}") from error
 
 
-def some(items: Iterable[object], shown: int = 3) -> str:
+def first_few(items: Iterable[object], shown: int = 3) -> str:
     """The first items of a collection and how many there are, for messages."""
     every = [str(item) for item in items]
     return f"{', '.join(every[:shown])}{', ...' if len(every) > shown else ''} ({len(every)} in all)"
@@ -62,10 +62,10 @@ def read_lines(path: Path, what: str) -> list[str]:
 
 
 def read_names(path: Path, what: str) -> list[str]:
-    """One name a line, none of them twice."""
+    """One name per line, none of them twice."""
     names = read_lines(path, what)
     if repeated := duplicates(names):
-        raise DataError(f"{path} names {some(repeated)} more than once; it should hold {what}, one a line")
+        raise DataError(f"{path} names {first_few(repeated)} more than once; it should hold {what}, one per line")
     return names
 
 
@@ -127,8 +127,8 @@ def check_known(names: Iterable[str], known: Iterable[str], source: Path | str, 
     lookup = set(every)
     if strangers := [name for name in names if name not in lookup]:
         close = difflib.get_close_matches(strangers[0], every, n=1)
-        hint = f"; did you mean {close[0]!r} for {strangers[0]!r}?" if close else f"; known are {some(every)}"
-        raise DataError(f"{source} names unknown {what}: {some(strangers)}{hint}")
+        hint = f"; did you mean {close[0]!r} for {strangers[0]!r}?" if close else f"; known are {first_few(every)}"
+        raise DataError(f"{source} names unknown {what}: {first_few(strangers)}{hint}")
 
 
 def roles_from_unseen(class_names: Sequence[str], unseen: Sequence[str], source: Path) -> list[str]:
@@ -162,13 +162,13 @@ def image_table(folder: Path, files: Sequence[str], class_names: Sequence[str | 
     return pd.DataFrame({"image_id": files, "path": [prefix + file for file in files], "class_name": class_names})
 
 
-def vectors(matrix: NDArray[Any]) -> "pd.Series[Any]":
+def as_column(matrix: NDArray[Any]) -> "pd.Series[Any]":
     """The rows of a matrix as a column of float32 vectors."""
     return pd.Series(list(np.asarray(matrix, dtype=np.float32)), dtype=object)
 
 
 def warn_of_missing(images: pd.DataFrame) -> None:
-    """Say how many listed images are not on disk: features may come from a file, so this is no error yet."""
+    """Say how many listed images are not on disk: features may come from a file, so this is not an error yet."""
     missing = [path for path in images["path"] if not os.path.exists(path)]
     if missing:
-        logger.warning("%d of %d listed images are not on disk: %s", len(missing), len(images), some(missing))
+        logger.warning("%d of %d listed images are not on disk: %s", len(missing), len(images), first_few(missing))

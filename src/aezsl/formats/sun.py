@@ -12,13 +12,13 @@ from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.mat import read_mat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
+    as_column,
     check_shape,
     find_list,
+    first_few,
     image_table,
     read_names,
     roles_from_unseen,
-    some,
-    vectors,
     warn_of_missing,
 )
 
@@ -29,7 +29,7 @@ class SUN(BenchmarkFormat):
     A scene is the folder of its images (``a/abbey``, ``b/bakery/shop``): scenes are not told apart by their last name.
 
     root : the folder that holds SUNAttributeDB and images.
-    unseen_list : file with the unseen scenes, one a line (the paper has ten). Without it no roles.
+    unseen_list : file with the unseen scenes, one per line (the paper has ten). Without it no roles.
     """
 
     def __init__(self, *, root: str, unseen_list: str | None = None) -> None:
@@ -49,7 +49,7 @@ class SUN(BenchmarkFormat):
         averages = pd.DataFrame(votes).groupby(np.array(scenes, dtype=object), sort=False).mean()
         names = list(averages.index)
         classes = pd.DataFrame({"class_name": names, "text": [readable(name) for name in names]})
-        classes["attributes"] = vectors(averages.to_numpy())
+        classes["attributes"] = as_column(averages.to_numpy())
         if self.unseen_list is not None:
             path = find_list(self.root, self.unseen_list, "the unseen scenes")
             classes["role"] = roles_from_unseen(names, read_names(path, "unseen scenes"), path)
@@ -67,11 +67,11 @@ class SUN(BenchmarkFormat):
         scene = str(PurePosixPath(file).parent)
         if scene in (".", "/") or ".." in scene:
             where = self.root / "SUNAttributeDB/images.mat"
-            raise DataError(f"{where}: expected paths like a/abbey/sun_x.jpg, got {some([file])}; {FETCH_AGAIN}")
+            raise DataError(f"{where}: expected paths like a/abbey/sun_x.jpg, got {first_few([file])}; {FETCH_AGAIN}")
         return scene
 
 
 def readable(scene: str) -> str:
-    """``b/bakery/shop`` as ``bakery shop``: the leading letter is only a shelf mark."""
+    """``b/bakery/shop`` as ``bakery shop``: the leading letter only sorts the folders."""
     shelf, _, rest = scene.partition("/")
     return (rest if len(shelf) == 1 and rest else scene).replace("/", " ").replace("_", " ")

@@ -21,7 +21,7 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> Vec
     """Vectors by name: of the wanted names that the file has, or of all.
 
     The kind of file follows from its name: ``.npz`` (an array ``vectors`` (n, d) and one of n names), ``.parquet``
-    (columns ``name`` and ``vector``), ``.bin`` (word2vec), and text for anything else (one name and its numbers a
+    (columns ``name`` and ``vector``), ``.bin`` (word2vec), and text for anything else (one name and its numbers per
     line, after an optional line of count and dimension), all but the first two also as ``.gz``. Big files are read as
     a stream, up to the last wanted name. Of a name that occurs twice, the first vector counts.
     """
@@ -61,7 +61,7 @@ def _text(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
         header = _header(first)
         dimension = header[1] if header else len(first.split()) - 1
         if dimension < 1:
-            raise DataError(f"{path}: expected a name and its numbers a line, got {first[:60]!r}")
+            raise DataError(f"{path}: expected a name and its numbers per line, got {first[:60]!r}")
         # A look at the first word spares most lines, which are not wanted, from being taken apart.
         starts = None if wanted is None else {name.encode().split(b" ", 1)[0] for name in wanted}
         count, line = 0, lines.readline() if header else first

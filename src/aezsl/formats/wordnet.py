@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aezsl.data.candidates import Edge
 from aezsl.errors import DataError
-from aezsl.formats.reading import FETCH_AGAIN, reading, some
+from aezsl.formats.reading import FETCH_AGAIN, first_few, reading
 
 #: Pointers to a hypernym, and from an instance to the class it is one of.
 HYPERNYM_POINTERS = ("@", "@i")
@@ -49,7 +49,7 @@ def read_synsets(path: str | Path) -> dict[str, Synset]:
             synsets[wnid] = synset
     strangers = {parent for synset in synsets.values() for parent in synset.hypernyms} - synsets.keys()
     if not synsets or strangers:
-        what = f"hypernyms {some(sorted(strangers))} are not in the file" if strangers else "no synset in it"
+        what = f"hypernyms {first_few(sorted(strangers))} are not in the file" if strangers else "no synset in it"
         raise DataError(f"{path}: {what}; {FETCH_AGAIN}")
     return synsets
 
@@ -73,7 +73,7 @@ def _parse(line: str) -> tuple[str, Synset]:
 
 
 def read_edges(path: str | Path) -> list[Edge]:
-    """(parent, child) pairs from a ``data.noun`` file or from a list with one pair a line (``wordnet.is_a.txt``)."""
+    """(parent, child) pairs from a ``data.noun`` file or from a list with one pair per line (``wordnet.is_a.txt``)."""
     path = Path(path)
     with reading(path, "WordNet edges"), path.open(encoding="utf-8") as lines:
         first = next(lines, "")
@@ -92,7 +92,7 @@ def _edge(path: Path, number: int, line: str) -> Edge:
     raise DataError(f"{path}, line {number}: expected 'parent child' as wnids like n02084071, got {line.strip()!r}")
 
 
-class Hierarchy:
+class Taxonomy:
     """Directed is-a graph: a node may have several parents."""
 
     def __init__(self, edges: Iterable[Edge]) -> None:
@@ -166,11 +166,11 @@ def similarity_vectors(
     """
     if measure not in get_args(Measure):
         raise DataError(f"measure must be one of {', '.join(get_args(Measure))}, got {measure!r}")
-    hierarchy = Hierarchy(edges)
+    taxonomy = Taxonomy(edges)
     reference = wnids if reference is None else reference
-    if strangers := [wnid for wnid in (*wnids, *reference) if wnid not in hierarchy.parents]:
-        raise DataError(f"not in the hierarchy: {some(strangers)}; use the edges of WordNet 3.0")
-    ancestors = set().union(*(hierarchy.distances(wnid) for wnid in reference)) - set(reference)
+    if strangers := [wnid for wnid in (*wnids, *reference) if wnid not in taxonomy.parents]:
+        raise DataError(f"not in the hierarchy: {first_few(strangers)}; use the edges of WordNet 3.0")
+    ancestors = set().union(*(taxonomy.distances(wnid) for wnid in reference)) - set(reference)
     nodes = [*dict.fromkeys(reference), *sorted(ancestors)]
-    matrix = [[hierarchy.similarity(wnid, node, measure) for node in nodes] for wnid in wnids]
+    matrix = [[taxonomy.similarity(wnid, node, measure) for node in nodes] for wnid in wnids]
     return np.array(matrix, dtype=np.float32).reshape(len(wnids), len(nodes)), nodes

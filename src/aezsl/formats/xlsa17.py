@@ -13,7 +13,7 @@ from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.cub import readable
 from aezsl.formats.mat import read_mat
-from aezsl.formats.reading import FETCH_AGAIN, check_shape, duplicates, folder_names, some, vectors, zero_based
+from aezsl.formats.reading import FETCH_AGAIN, as_column, check_shape, duplicates, first_few, folder_names, zero_based
 
 #: Lists of images in att_splits.mat, and the official part they stand for.
 PARTS = {"trainval_loc": "train", "test_seen_loc": "test_seen", "test_unseen_loc": "test_unseen"}
@@ -57,7 +57,7 @@ class Xlsa17(BenchmarkFormat):
 
         classes = pd.DataFrame({"class_name": names, "text": [_readable(name) for name in names]})
         classes["role"] = self._roles(splits_path, labels, split, names)
-        classes["attributes"] = vectors(attributes)
+        classes["attributes"] = as_column(attributes)
         return Benchmark(images, classes)
 
     def _path(self, file: str) -> Path:
@@ -72,11 +72,11 @@ class Xlsa17(BenchmarkFormat):
         """Seen are the classes that have training images; test images must agree."""
         seen, unseen = set(labels[split["trainval_loc"]]), set(labels[split["test_unseen_loc"]])
         if both := sorted(names[c] for c in seen & unseen):
-            raise DataError(f"{path}: classes {some(both)} are in trainval_loc and in test_unseen_loc")
+            raise DataError(f"{path}: classes {first_few(both)} are in trainval_loc and in test_unseen_loc")
         if strangers := sorted(names[c] for c in set(labels[split["test_seen_loc"]]) - seen):
-            raise DataError(f"{path}: classes {some(strangers)} are in test_seen_loc without training images")
+            raise DataError(f"{path}: classes {first_few(strangers)} are in test_seen_loc without training images")
         if lost := [name for c, name in enumerate(names) if c not in seen | unseen]:
-            raise DataError(f"{path}: classes {some(lost)} are neither in trainval_loc nor in test_unseen_loc")
+            raise DataError(f"{path}: classes {first_few(lost)} are neither in trainval_loc nor in test_unseen_loc")
         return ["unseen" if c in unseen else "seen" for c in range(len(names))]
 
 
@@ -92,7 +92,7 @@ def read_classes(path: Path, key: str = "att") -> tuple[list[str], NDArray[np.fl
     if names.dtype != object:
         raise DataError(f"{path}: expected allclasses_names to be a cell array of strings, got {names.dtype}")
     if repeated := duplicates(list(names)):
-        raise DataError(f"{path}: allclasses_names has {some(repeated)} more than once")
+        raise DataError(f"{path}: allclasses_names has {first_few(repeated)} more than once")
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
         raise DataError(
             f"{path}: expected {key} to be attributes x {len(names)} classes (allclasses_names), got {matrix.shape}"

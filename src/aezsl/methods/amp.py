@@ -14,7 +14,7 @@ from aezsl.methods.seen import SeenData
 
 
 class AMP(ZeroShotClassifier):
-    r"""Semantic manifold distance by an absorbing Markov chain process.
+    r"""Semantic manifold distance: similarity along the manifold of class prototypes, by an absorbing Markov chain.
 
     Classes are the nodes of a graph: the seen ones transient states, the targets absorbing ones. From a seen
     class the walk goes to its k nearest seen and its k nearest target classes in semantic space, with

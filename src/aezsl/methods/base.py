@@ -41,8 +41,8 @@ class ZeroShotClassifier(BaseEstimator):
 
     #: What cross-validation searches: parameter -> values.
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    #: Searched parameters whose larger (1) or smaller (-1) values change less, where of equally good points the least
-    #: daring one is wanted.
+    #: Searched parameters whose larger (1) or smaller (-1) values change less, where of equally good points the most
+    #: cautious one is wanted.
     cautious_by: ClassVar[Mapping[str, int]] = {}
     #: Where the method was published.
     citation: ClassVar[str] = ""

@@ -13,7 +13,7 @@ from aezsl.methods.shared.linear_models import softmax_models
 
 
 class ConSE(ZeroShotClassifier):
-    r"""Convex combination of semantic embeddings.
+    r"""Convex combination of semantic embeddings: the probability-weighted mean of the likeliest seen classes.
 
     .. math:: f(x) = \frac{1}{Z} \sum_{t=1}^{T} p(\hat y_t \mid x) \, s(\hat y_t), \qquad
               Z = \sum_{t=1}^{T} p(\hat y_t \mid x), \qquad

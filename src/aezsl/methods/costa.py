@@ -12,7 +12,7 @@ from aezsl.methods.shared.linear_models import LinearModels
 
 
 class COSTA(LinearZeroShotClassifier):
-    r"""Co-occurrence statistics for zero-shot classification.
+    r"""Co-occurrence statistics: an unseen class's classifier is the mean of its related classes' classifiers.
 
     .. math:: w_u = \sum_{k=1}^{C_s} s_{uk} w_k, \qquad
               \min_{w_k} \tfrac12 \|w_k\|^2 + C \sum_i \max(0, 1 - y_{ik} w_k'x_i)^2
@@ -88,7 +88,7 @@ class COSTA(LinearZeroShotClassifier):
             np.put_along_axis(s, unrelated, 0, axis=1)
         if self.metric == "binary":
             s = (s > 0).astype(np.float64)
-        s[~s.any(axis=1)] = 1  # related to no class: as much to one as to another
+        s[~s.any(axis=1)] = 1  # related to no class: all weigh the same
         weights: Array = s / s.sum(axis=1, keepdims=True)
         return weights
 

@@ -13,7 +13,7 @@ from aezsl.methods.shared.linear_models import LinearModels
 
 
 class DAP(ZeroShotClassifier):
-    r"""Direct attribute prediction.
+    r"""Direct attribute prediction: a classifier per attribute, classes by their attributes' joint probability.
 
     .. math:: \hat z(x) = \arg\max_z \prod_{m=1}^{a} \frac{p(a_m^z \mid x)}{p(a_m^z)}, \qquad
               p(a_m = 1 \mid x) = \sigma(w_m'x + b_m)
@@ -31,7 +31,7 @@ class DAP(ZeroShotClassifier):
     histograms); all of them are solved together. Continuous semantics are cut at each dimension's mean over
     the seen classes, as is usual for CUB and SUN; the original's attributes are binary, cut at the
     mean of the whole table, which needs one scale for all of them. A dimension that does
-    not vary over the seen classes has no classifier and no say.
+    not vary over the seen classes has no classifier and no influence.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
 
 
 class DeViSE(LinearZeroShotClassifier):
-    r"""Deep visual-semantic embedding, on given features.
+    r"""Deep visual-semantic embedding on given features: images mapped next to their class vector by a rank loss.
 
     .. math::
         \min_M \frac1n \sum_i \sum_{c \ne y_i} \left\{ \mathrm{margin} - t_{y_i}' M x_i + t_c' M x_i \right\}_+,
@@ -23,7 +23,7 @@ class DeViSE(LinearZeroShotClassifier):
     hinge on dot products and the stop at the first violating class are as there. The paper's full text was not at
     hand, and no code by the authors was found.
 
-    What differs: the original goes on to train the network that makes x; here x is given, which is the original's
+    What differs: the original then also trains the network that makes x; here x is given, which is the original's
     first stage. A step averages over a mini-batch, at a constant rate, where the original adapts its rates (Adagrad).
 
     Parameters

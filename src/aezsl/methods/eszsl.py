@@ -12,7 +12,7 @@ from aezsl.methods.seen import SeenData
 
 
 class ESZSL(LinearZeroShotClassifier):
-    r"""Embarrassingly simple zero-shot learning.
+    r"""Embarrassingly simple zero-shot learning: one bilinear visual-semantic mapping in closed form.
 
     .. math::
         \min_W \|X W S' - Y\|_F^2 + \gamma \|W S'\|_F^2 + \lambda \|X W\|_F^2 + \gamma\lambda \|W\|_F^2

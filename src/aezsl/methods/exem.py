@@ -15,7 +15,7 @@ from aezsl.methods.shared.threads import run_side_by_side
 
 
 class EXEM(ZeroShotClassifier):
-    r"""Predicting visual exemplars of unseen classes.
+    r"""Visual exemplars: where a class's images will lie, predicted from its semantics; the nearest one wins.
 
     .. math:: v_c = \frac{1}{|I_c|} \sum_{i \in I_c} M x_i, \qquad
               \psi(s_c) \approx v_c, \qquad

@@ -13,7 +13,7 @@ from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 class LabelHistory:
     """Starts with the labels before the first round; ``record`` adds a round.
 
-    True labels never reach a method: who has them asks ``table(true)`` for the accuracy of every round.
+    True labels never reach a method: whoever has them asks ``table(true)`` for the accuracy of every round.
     """
 
     def __init__(self, start: Labels) -> None:

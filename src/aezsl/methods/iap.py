@@ -15,7 +15,7 @@ from aezsl.methods.shared.linear_models import softmax_models
 
 
 class IAP(ZeroShotClassifier):
-    r"""Indirect attribute prediction.
+    r"""Indirect attribute prediction: attribute probabilities by way of the seen classes' probabilities.
 
     .. math:: p(a_m \mid x) = \sum_{k=1}^{C_s} [a_m = a_m^{y_k}] \, p(y_k \mid x), \qquad
               \hat z(x) = \arg\max_z \prod_{m=1}^{a} \frac{p(a_m^z \mid x)}{p(a_m^z)}

@@ -1,4 +1,4 @@
-"""JLSE: does this image match this description? Asked of latent codes of both."""
+"""JLSE: whether an image matches a description, judged on latent codes of both."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -15,9 +15,9 @@ from aezsl.methods.shared.simplex import simplex_mixtures
 
 
 class JLSE(ZeroShotClassifier):
-    r"""Joint latent similarity embedding.
+    r"""Joint latent similarity embedding: whether image and description match, judged on latent codes of both.
 
-    Whether an image x and a description s match (y = 1) or not (y = -1) is asked of latent codes of both, which are
+    Whether an image x and a description s match (y = 1) or not (y = -1) is judged on latent codes of both, which are
     found together with the answer,
 
     .. math:: \log p(y | s, x) \ge \max_{z, v} \log p_B(z | s) + \log p_D(v | x) + \log p_W(y | z, v)
@@ -130,7 +130,7 @@ class JLSE(ZeroShotClassifier):
     def _matched_image_codes(
         self, X: Array, Z: Array, V: Array, signs: Array, weights: Array, n_steps: int = 5
     ) -> Array:
-        """Codes that also serve the match: steps that minimise a quadratic upper bound, so that none goes up."""
+        """Codes that also serve the match: steps that minimise a quadratic upper bound, so the loss never rises."""
         G = Z @ self.W_
         curvature = self._curvature()
         # The logistic loss curves by at most 1/4; a class weighs at most 1/2 in the loss of an image.

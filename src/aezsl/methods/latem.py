@@ -10,7 +10,7 @@ from aezsl.methods.shared.ranking_sgd import compatibilities, minimise_ranking_l
 
 
 class LatEm(ZeroShotClassifier):
-    r"""Latent embeddings: a piecewise linear compatibility.
+    r"""Latent embeddings, piecewise linear: every pair of image and class picks the best of several mappings.
 
     .. math::
         \min_{W_1 \dots W_K} \frac1n \sum_i \sum_{c \ne y_i} \left\{ 1 + F(x_i, s_c) - F(x_i, s_{y_i}) \right\}_+,

@@ -16,7 +16,7 @@ from aezsl.methods.targets import Targets
 
 
 class RKT(LinearZeroShotClassifier):
-    r"""Relational knowledge transfer.
+    r"""Relational knowledge transfer: virtual images of unseen classes from sparse relations among semantics.
 
     The relations of an unseen class to the seen ones are its sparse code over their semantics,
 

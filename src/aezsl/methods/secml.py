@@ -14,7 +14,7 @@ Parameters = dict[str, Array]
 
 
 class SECML(ZeroShotClassifier):
-    r"""Semantic embedding consistency by metric learning.
+    r"""Semantic embedding consistency: attributes of image and class compared under a learnt metric.
 
     .. math::
         \min_{W_X, b_X, W_A, \tau} \sum_{(x, s, z)} \left\{ 1 - z (\tau - D^2(x, s)) \right\}_+

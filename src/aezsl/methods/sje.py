@@ -10,7 +10,7 @@ from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
 
 
 class SJE(LinearZeroShotClassifier):
-    r"""Structured joint embedding.
+    r"""Structured joint embedding: one bilinear mapping, trained as a structured support vector machine.
 
     .. math::
         \min_W \frac1n \sum_i \max_c \left\{ \Delta(y_i, c) + F(x_i, s_c) - F(x_i, s_{y_i}) \right\}_+,
@@ -24,8 +24,8 @@ class SJE(LinearZeroShotClassifier):
     chosen by validation are as there. They also normalise the mapped image before that choice, which one of their
     authors says the paper does not ask for. The authors' code and the paper's full text were not at hand.
 
-    What differs: a step averages the gradient over a mini-batch instead of taking one sample. A margin is no
-    parameter, for scaling it scales the solution and the rate, and no score changes its rank.
+    What differs: a step averages the gradient over a mini-batch instead of taking one sample. The margin is
+    not a parameter: scaling it scales the solution and the rate, and ranks stay.
 
     Parameters
     ----------

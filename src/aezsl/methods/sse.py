@@ -1,4 +1,4 @@
-"""SSE: images and classes both as mixtures of seen classes, compared there."""
+"""SSE: images and classes as mixtures of seen classes, compared by their inner product."""
 
 import warnings
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from aezsl.methods.shared.threads import run_side_by_side
 
 
 class SSE(ZeroShotClassifier):
-    r"""Semantic similarity embedding.
+    r"""Semantic similarity embedding: images and classes as mixtures of seen classes, compared by inner product.
 
     A class is embedded as its proportions of seen classes, the point :math:`\psi(s)` of the simplex
     :math:`\Delta` that best rebuilds its semantics; an image by how it matches each seen class, through an
@@ -179,5 +179,5 @@ def _step_length(
         newton = length - slope / curvature
         if abs(newton - length) <= 1e-9 * length:
             break
-        length = newton if low < newton < high else (low + high) / 2  # only outside the bracket can it go astray
+        length = newton if low < newton < high else (low + high) / 2  # a Newton step counts inside the bracket only
     return float(length)

@@ -17,7 +17,7 @@ LOSSES = ("ovo", "cs", "struct")
 
 
 class SynC(LinearZeroShotClassifier):
-    r"""Synthesised classifiers.
+    r"""Synthesised classifiers: those of unseen classes are combined from classifiers of phantom classes.
 
     .. math::
         \min_V \ell(W) + \frac\lambda2 \|W\|_F^2, \quad w_c = \sum_r \sigma_{cr} v_r, \quad

@@ -15,7 +15,7 @@ from aezsl.reporting.style import CAPTION_SIZE, GREEN, GREY, RED, TITLE_SIZE, fi
 def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict[str, Any]) -> Figure:
     """A grid of seeded, evenly drawn test images: right names in green, wrong ones in red with the true name.
 
-    The grid is no larger than the images fill.
+    Where there are fewer images than places the grid is smaller.
     """
     columns = max(1, min(settings["columns"], len(predictions)))
     rows = max(1, min(settings["rows"], math.ceil(len(predictions) / columns)))

@@ -17,7 +17,7 @@ class Results:
     """Files by the name of what made them (a method, in the generalized setting with ``gzsl_`` before it) and kind.
 
     Kinds are file names without their endings; only pictures keep theirs. Reading is lazy, and what does not exist
-    is None: to look for a result is how a reader learns that it was not made.
+    is None, which tells the caller that it was not made.
     """
 
     def __init__(self, files: Mapping[tuple[str, str], Path]) -> None:

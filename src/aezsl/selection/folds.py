@@ -45,7 +45,7 @@ def class_folds(
 
 
 def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Array, Labels, Array], ...]:
-    """The data as (training, validation), each X, y, S with labels numbered anew."""
+    """The data as (training, validation), each X, y, S with labels numbered again from 0."""
     is_held_out = np.zeros(len(S), dtype=bool)
     is_held_out[held_out] = True
     parts = []

@@ -42,7 +42,7 @@ class ServedModel:
 
     def __init__(self, trained: TrainedModel) -> None:
         self.trained = trained
-        self._targets = lru_cache(maxsize=16)(self._find_targets)  # requests about the same classes come in rows
+        self._targets = lru_cache(maxsize=16)(self._find_targets)  # requests about the same classes follow each other
         self._engine = lru_cache(maxsize=1)(lambda backbone: trained.recipe.make_backbone(backbone).load())
 
     def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:

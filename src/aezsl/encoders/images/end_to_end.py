@@ -55,10 +55,10 @@ class GoogLeNetFeatures(torch.nn.Module):
 
 
 class ImageInputs:
-    """Image files as inputs of a training: cropped and flipped at random to learn from, the centre to be judged by.
+    """Image files as inputs of a training: random crops to learn from, the centre to be evaluated on.
 
     paths: one file per sample. size: pixels of a side. An image's crop depends on the training's own generator and
-    the image's number only, so that an interrupted training goes on as if it had not been.
+    the image's number only, so that an interrupted training resumes as if it had not been interrupted.
     """
 
     def __init__(self, paths: Sequence[str], encoder: torch.nn.Module, size: int = 224, batch_size: int = 32) -> None:
@@ -66,7 +66,7 @@ class ImageInputs:
         self.encoder: torch.nn.Module | None = encoder
         self.width: int = encoder.width  # type: ignore[assignment]
         self.size = size
-        self.batch_size = batch_size  # of images that are only looked at
+        self.batch_size = batch_size  # of images that are not learnt from
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -82,8 +82,8 @@ class ImageInputs:
         return self._prepared(batches, prepare)
 
     def features(self, rows: NDArray[np.integer[Any]], encoder: torch.nn.Module | None) -> NDArray[np.float32]:
-        """Features of the centres, by the encoder at rest."""
-        assert encoder is not None  # images are no features
+        """Features of the centres, by the encoder in evaluation mode."""
+        assert encoder is not None  # images are not features
         encoder.eval()
         device = next(encoder.parameters()).device
         batches = torch.split(torch.as_tensor(np.asarray(rows)), self.batch_size)

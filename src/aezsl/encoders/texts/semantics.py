@@ -39,7 +39,7 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
     """Semantic vectors (C, a) of all classes: the vectors of every source, side by side.
 
     Each source is a mapping with ``kind`` (see ``KINDS``) and that kind's own settings. Several sources are
-    each brought to unit length first, so that none drowns the others.
+    each brought to unit length first, so that none outweighs the others.
 
     reference : the classes that say what the dimensions are, where that depends on classes (the vocabulary of a bag
         of words): for new classes, those that the model was trained with.
@@ -171,7 +171,7 @@ def wordnet_similarity(
 ) -> Float32:
     """Similarity in WordNet to all reference classes and their ancestors: the paper's second embedding of Dogs.
 
-    path : WordNet's ``data.noun``, or a list of ``parent child`` edges. measure : see ``Hierarchy.similarity``.
+    path : WordNet's ``data.noun``, or a list of ``parent child`` edges. measure : see ``Taxonomy.similarity``.
     """
     wnids, among = (_column(table, "wnid", "wordnet") for table in (classes, reference))
     return similarity_vectors(wnids, read_edges(Path(path).expanduser()), measure, among)[0]

@@ -26,9 +26,9 @@ class CheckpointFolder:
         try:
             state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         except (OSError, RuntimeError, EOFError, KeyError, ValueError, pickle.UnpicklingError) as error:
-            log.warning("%s is no checkpoint that can be read (%s); training starts anew", path, error)
+            log.warning("%s cannot be read as a checkpoint (%s); training starts again at the beginning", path, error)
             return None
-        log.info("going on from the checkpoint %s", path)
+        log.info("resuming from the checkpoint %s", path)
         return state
 
     def save(self, phase: str, state: dict[str, Any]) -> None:

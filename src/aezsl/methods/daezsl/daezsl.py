@@ -29,7 +29,7 @@ STARTS = ("zero", "random", "eszsl")
 
 
 class DAEZSL(LinearZeroShotClassifier):
-    r"""Deep adaptive embedding: a network makes the feature mask of a class from its semantics.
+    r"""Deep adaptive embedding: one mapping, and per class a mask that a network makes from its semantics.
 
     .. math::
         \min_{W, g} \sum_i \|J^i - \bar Y_i\|_F^2 + \sum_{c \ne c(i)} \max(0, J^i_{c,c(i)} - J^i_{c(i),c(i)} + \rho),
@@ -45,7 +45,7 @@ class DAEZSL(LinearZeroShotClassifier):
     3.1 GB (``python -m tests.benchmarks.bench_daezsl``): 1.3 to 1.7 hours for an epoch of ImageNet's 1.28 million
     features, which may lie in a mapped file. ``fit_end_to_end`` trains the network that makes the features, too.
 
-    Early stopping: a seeded share of the seen classes is left out, and training goes on while the accuracy of
+    Early stopping: a seeded share of the seen classes is left out, and training continues while the accuracy of
     telling *them* apart grows. Then the network is trained again, from the start, on all seen classes for the best
     number of epochs, since classes are what it learns from. The paper does not say how long it trains; with
     ``validation_fraction=0`` it is ``epochs`` on all seen classes.

@@ -4,10 +4,11 @@ from aezsl.methods.daezsl.daezsl import DAEZSL
 
 
 class ESZSLNet(DAEZSL):
-    r"""One bilinear mapping, trained as DAEZSL is, so that a comparison shows what the masks do.
+    r"""DAEZSL's network with masks of one: what the paper's large-scale table calls ESZSL.
 
     .. math:: \min_W \sum_i \|x_i' W S' - y_i\|^2
 
+    One bilinear mapping, trained as DAEZSL is, so that a comparison shows what the masks do. It is
     DAEZSL's loss with every mask fixed to one: all rows of :math:`J^i` are then the same, the square is C times
     the above and the hinge a constant. Parameters as there.
     """

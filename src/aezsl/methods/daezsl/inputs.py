@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import torch
 
 
-#: Samples that are looked at together where all of them would not fit: features may be a mapped file.
+#: Samples that are handled together where all of them would not fit in memory: features may be a mapped file.
 BLOCK = 4096
 
 
@@ -47,7 +47,7 @@ class StoredFeatures:
         return len(self.X)
 
     def stream(self, batches: "Sequence[torch.Tensor]", generator: "torch.Generator") -> "Iterator[torch.Tensor]":
-        """The rows of every batch, read when their turn has come."""
+        """The rows of every batch, read when it is needed."""
         import torch
 
         return (torch.as_tensor(self.X[batch.numpy()], dtype=torch.float32) for batch in batches)

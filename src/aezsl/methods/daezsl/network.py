@@ -173,8 +173,8 @@ def train(
     rows : numbers of the samples to learn from; y : their labels, rows of S.
     validate : accuracy on classes left out, asked before the first and after every epoch. Training stops
         after ``settings.patience`` epochs without a new best.
-    checkpoint : keeps everything that the next epoch depends on; a later call goes on from there. A checkpoint
-        of other settings, or of other data by the word of ``origin``, is not used.
+    checkpoint : keeps everything that the next epoch depends on; a later call resumes from there. A checkpoint
+        of other settings, or of another ``origin`` (which stands for the data), is not used.
     Returns ``loss``, the mean loss of a sample during each epoch, and ``accuracy``, one number more, from epoch 0.
     """
     network.to(device)
@@ -185,7 +185,7 @@ def train(
     optimizer = torch.optim.Adagrad(groups if others else groups[:1])
     history: dict[str, list[float]] = {"loss": [], "accuracy": [validate()] if validate else []}
 
-    # Take up where an interrupted training stopped.
+    # Resume an interrupted training where it stopped.
     config = {**asdict(settings), "origin": origin}
     saved = checkpoint.load(phase) if checkpoint else None
     if saved and saved["config"] == config:

@@ -49,7 +49,7 @@ class Smoothness:
 
     def __init__(self, W: csr_array, Z: Array) -> None:
         self._edges, self._Z = W.tocoo(), Z
-        self.value = self._of(self._edges)
+        self.value = self._form(self._edges)
 
     def remove(self, samples: Labels) -> None:
         """Take the samples out of the graph, with their edges."""
@@ -57,14 +57,15 @@ class Smoothness:
         gone[samples] = True
         rows, columns = self._edges.coords
         cut = gone[rows] | gone[columns]
-        self.value -= self._of(self._select(cut))
+        self.value -= self._form(self._select(cut))
         self._edges = self._select(~cut)
 
     def _select(self, chosen: NDArray[np.bool_]) -> coo_array:
         rows, columns = self._edges.coords
         return coo_array((self._edges.data[chosen], (rows[chosen], columns[chosen])), shape=self._edges.shape)
 
-    def _of(self, edges: coo_array) -> Array:
+    def _form(self, edges: coo_array) -> Array:
+        """The quadratic form of these edges alone."""
         nodes = np.unique(edges.coords[0])  # every edge is there in both directions
         Z = self._Z[nodes]
         return np.asarray(Z.T @ (laplacian(edges.tocsr()[nodes][:, nodes]) @ Z))

@@ -27,9 +27,9 @@ def simplex_mixtures(
 
     .. math:: \min_{z \in \Delta} \tfrac12 \|s - B'z\|^2 + \tfrac\lambda2 \|z\|^2 - \mathrm{pull}'z
 
-    Accelerated projected gradients on all rows at once. A row whose momentum points uphill starts it anew
-    (O'Donoghue and Candes, 2015), and one that moves less than ``tol`` is done: mixtures of many classes have few
-    parts, and most rows find theirs early.
+    Accelerated projected gradients on all rows at once. A row whose momentum points uphill loses it and
+    gathers it again (O'Donoghue and Candes, 2015), and one that moves less than ``tol`` is done: mixtures of many
+    classes have few parts, and most rows find theirs early.
     """
     gram = B @ B.T + lam * np.eye(len(B))
     linear = S @ B.T + pull
