@@ -1,4 +1,4 @@
-"""The README's walk through one's own images, word for word: train, name new images, export, serve."""
+"""The walk of src/aezsl/serving/README.md through one's own images, word for word: train, name new images, export, serve."""
 
 import base64
 import contextlib
@@ -22,7 +22,7 @@ import pytest
 from tests.helpers import ROOT
 from tests.helpers.projects import environment
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "src/aezsl/serving/README.md").read_text(encoding="utf-8")
 
 
 def blocks(text):
