@@ -145,7 +145,7 @@ def _log(mlflow: Any, how: str, catalog: DataCatalog, name: str, prefix: str) ->
         mlflow.log_artifact(str(catalog.get(name)._filepath), _namespace(name) or None)  # type: ignore[union-attr]
         _log_history(mlflow, values, prefix)
     elif how == "params":
-        mlflow.log_params({f"{prefix}chosen.{key}": value for key, value in values.items()})
+        mlflow.log_params({f"{prefix}{name.rpartition('.')[2]}.{key}": value for key, value in values.items()})
     elif how == "record":
         numbers = {key: value for key, value in values.items() if isinstance(value, int | float)}
         mlflow.log_metrics({prefix + key: value for key, value in numbers.items()})

@@ -83,6 +83,7 @@ def test_local_weights_give_the_features_that_eager_torch_computes(name, picture
     assert np.abs(features[0] - features[1]).max() > 0.01 * scale  # and they do depend on the image
 
 
+@pytest.mark.slow  # GoogLeNet is exported twice
 def test_random_weights_are_the_same_in_every_run(picture):
     backbone = make_backbone("googlenet", weights="random")
     first, again = (run(preprocess(picture)[None]) for preprocess, run in (backbone.load(), backbone.load()))

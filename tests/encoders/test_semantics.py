@@ -71,6 +71,7 @@ def test_auto_takes_what_there_is():
     assert resolve_sources(CLASSES.drop(columns="attributes"), [{"kind": "auto"}]) == [{"kind": "text"}]
 
 
+@pytest.mark.slow  # loads a network
 def test_sentences_of_like_things_are_alike():
     classes = pd.DataFrame({"class_name": list("abc"), "text": ["a small dog", "a puppy", "income tax law"]})
     vectors = embed_classes(classes, [{"kind": "text", "encoder": "minilm"}])

@@ -23,13 +23,14 @@ def select(
     store: SelectionStore,
     name: str,
     base_chosen: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """The parameters to use, chosen on validation classes.
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters to use, chosen on validation classes, and among which values.
 
     A method that refines another keeps the parameters that were chosen for that one alone.
     """
     init = {**(base_chosen or {}), **method["init"]}
-    return select_parameters(name, problem, init, effective_grid(name, method["grid"]), selection, store)
+    grid = effective_grid(name, method["grid"])
+    return select_parameters(name, problem, init, grid, selection, store), grid
 
 
 def fit(problem: Problem, chosen: dict[str, Any], recipe: Recipe, name: str) -> tuple[TrainedModel, dict[str, Any]]:

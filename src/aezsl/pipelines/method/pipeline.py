@@ -46,7 +46,7 @@ def _select(method: Entry) -> Node:
     }
     if method.refines:
         inputs["base_chosen"] = "base_chosen"
-    return node(with_fixed(select, name=method.name), inputs, "chosen", name="select_parameters")
+    return node(with_fixed(select, name=method.name), inputs, ["chosen", "grid"], name="select_parameters")
 
 
 def _fit(method: Entry) -> list[Node]:
