@@ -1,4 +1,4 @@
-"""The walk of src/aezsl/serving/README.md through one's own images, word for word: train, name new images, export, serve."""
+"""The walk through one's own images in a README, word for word: train, name new images, export, serve."""
 
 import base64
 import contextlib
@@ -100,6 +100,15 @@ def test_the_exported_model_answers_in_python_as_the_pipeline_did(project):
     assert not [file for file in folder.rglob("*") if file.suffix in (".pkl", ".pickle", ".joblib")]
     assert (project.folder / "mlflow.db").exists()
     assert list(project.folder.glob("mlruns/*/*/artifacts/mlflow_model/MLmodel"))
+
+
+def test_the_model_file_answers_in_python_as_the_readme_says(project, monkeypatch):
+    (code,) = re.findall(r"^```python\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(project.folder)
+    names = {"features": np.zeros((1, 1280))}
+    exec(code, names)
+    assert names["targets"].names == ["tiger", "lemon", "minibus"]
+    assert list(names["table"]["predicted"].isin(names["targets"].names)) == [True]
 
 
 @pytest.fixture(scope="module")
