@@ -80,7 +80,7 @@ class _Moves:
         self.cost = np.full((n_classes, n_classes), self.FAR)  # of the cheapest move from class to class
         self.mover = np.full((n_classes, n_classes), -1)  # the sample that makes it
         for j in np.flatnonzero(self.counts):
-            self._refresh(j, np.arange(n_classes))
+            self._refresh(int(j), np.arange(n_classes))
 
     def shift(self, sources: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
         """Move one unit from one of the sources to one of the ends, along the cheapest chain."""
