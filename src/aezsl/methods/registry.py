@@ -69,6 +69,13 @@ _ENTRIES = (
     Entry("secml", "SECML", "secml:SECML"),
     Entry("sje", "SJE", "sje:SJE"),
     Entry("sse", "SSE", "sse:SSE"),
+    Entry(
+        "structured_prediction",
+        "Zhang and Saligrama 2016, transductive",
+        "structured_prediction:StructuredPrediction",
+        "statistics",
+        pool=True,
+    ),
     Entry("sync", "SynC", "sync:SynC"),
 )
 

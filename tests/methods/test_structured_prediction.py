@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+
+from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.methods import make_method
+from tests.methods.contract import MethodContract
+from tests.synthetic import make_synthetic
+
+
+class TestStructuredPrediction(MethodContract):
+    method = "structured_prediction"
+    params = {"gam": 0.1, "kappa": 2.0}
+    floor = 0.9
+
+
+def fitted(data, **params):
+    return make_method("structured_prediction", **params).fit(*data[:3])
+
+
+def nearest(Z, P):
+    return np.array([[np.sum((z - p) ** 2) for p in P] for z in Z]).argmin(axis=1)
+
+
+def lloyd(Z, P0, kappa, rounds=100):
+    """The literal rounds, without matching."""
+    P, labels = P0, nearest(Z, P0)
+    for _ in range(rounds):
+        P = P0.copy()
+        for c in range(len(P0)):
+            members = Z[labels == c]
+            if len(members) + kappa:
+                P[c] = (members.sum(axis=0) + kappa * P0[c]) / (len(members) + kappa)
+        labels = nearest(Z, P)
+    return labels, P
+
+
+@pytest.mark.parametrize("kappa", [0.0, 3.0])
+@pytest.mark.parametrize("unit_length", [False, True])
+@pytest.mark.parametrize("space", ["visual", "semantic"])
+def test_equals_the_literal_rounds(kappa, unit_length, space):
+    data = make_synthetic(noise=1.0)
+    model = fitted(data, gam=0.5, kappa=kappa, unit_length=unit_length, space=space, match=False)
+    classifier = model.adapt(data.S_new, data.X_new)
+    Y = np.eye(len(data.S))[data.y]
+    X, S = (data.X, Y @ data.S) if space == "semantic" else (Y @ data.S, data.X)
+    regression = np.linalg.solve(X.T @ X + 0.5 * np.eye(X.shape[1]), X.T @ S)
+    Z, P0 = (data.X_new @ regression, data.S_new) if space == "semantic" else (data.X_new, data.S_new @ regression)
+    if unit_length:
+        Z, P0 = (A / np.linalg.norm(A, axis=1, keepdims=True) for A in (Z, P0))
+    labels, P = lloyd(Z, P0, kappa)
+    np.testing.assert_array_equal(classifier.labels, labels)
+    np.testing.assert_allclose(classifier.scorer.parts["prototypes"], P, atol=1e-10)
+    expected = [[-np.sum((z - p) ** 2) for p in P] for z in Z]
+    np.testing.assert_allclose(classifier.scores(data.X_new), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("start", ["prototypes", "clusters"])
+@pytest.mark.parametrize("kappa", [0.0, 1.0, 20.0])
+@pytest.mark.parametrize("match", [False, True])
+def test_the_objective_never_rises(start, kappa, match):
+    data = make_synthetic(noise=1.5, n_unseen=12)
+    model = fitted(data, kappa=kappa, start=start, match=match, n_init=1)
+    classifier = model.adapt(data.S_new, data.X_new)
+    objective = classifier.history["objective"].to_numpy()
+    assert (np.diff(objective) <= 1e-12 * objective[0]).all()
+    Z, P0 = model.latent(data.X_new), model.places(data.S_new)
+    if start == "prototypes":
+        assert objective[0] <= model.objective(Z, classifier.rounds.start, P0, P0)
+    P = classifier.scorer.parts["prototypes"]
+    assert objective[-1] == model.objective(Z, classifier.labels, P, P0)
+    assert classifier.history["changed"].iloc[-1] == 0
+
+
+def test_a_large_kappa_is_the_nearest_predicted_place():
+    data = make_synthetic()
+    model = fitted(data, kappa=1e9)
+    expected = nearest(model.latent(data.X_new), model.places(data.S_new))
+    np.testing.assert_array_equal(model.predict(data.X_new, data.S_new), expected)
+
+
+def test_separated_clusters_are_found_from_their_means():
+    rng = np.random.default_rng(0)
+    S = np.eye(6) + 0.1
+    means = 10 * rng.normal(size=(6, 4))
+    y = np.arange(120) % 6
+    X = means[y] + 0.1 * rng.normal(size=(120, 4))
+    model = make_method("structured_prediction", gam=1e-9, unit_length=False).fit(X, y, S)
+    np.testing.assert_array_equal(model.predict(X[:60] + 0.01, S), y[:60])
+
+
+def test_matching_undoes_a_rotation_of_random_clusters():
+    """From random starts the numbers of clusters mean nothing: only the matching can name them."""
+    data = make_synthetic(noise=0.1, shift=0.2)
+    model = fitted(data, start="clusters", gam=0.1)
+    assert per_class_accuracy(data.y_new, model.predict(data.X_new, data.S_new)) == 1
+
+
+def test_relabelling_the_targets_permutes_the_labels():
+    data = make_synthetic(noise=1.0)
+    order = np.random.default_rng(0).permutation(len(data.S_new))
+    for params in ({}, {"kappa": 4.0}, {"start": "clusters"}):
+        model = fitted(data, **params)
+        permuted = model.predict(data.X_new, data.S_new[order])
+        np.testing.assert_array_equal(order[permuted], model.predict(data.X_new, data.S_new))
+
+
+@pytest.mark.parametrize("kappa", [0.0, 5.0])
+def test_a_class_without_samples_stays_where_it_was_predicted(kappa):
+    data = make_synthetic(noise=0.1)
+    model = fitted(data, kappa=kappa, gam=0.1, match=False)
+    far = np.vstack([data.S_new, data.S[:1]])  # nothing in the pool looks like the seen class
+    prototypes = model.adapt(far, data.X_new[data.y_new < 4]).scorer.parts["prototypes"]
+    empty = np.flatnonzero(~np.isin(np.arange(9), model.predict(data.X_new[data.y_new < 4], far)))
+    assert 8 in empty
+    np.testing.assert_allclose(prototypes[empty], model.places(far)[empty])
+
+
+@pytest.mark.parametrize("start", ["prototypes", "clusters"])
+def test_few_samples_duplicates_and_ties_are_defined(start):
+    data = make_synthetic()
+    model = fitted(data, start=start)
+    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+        classifier = model.adapt(data.S_new, pool)
+        assert np.isfinite(classifier.scores(pool)).all()
+        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
+
+
+def test_of_two_classes_at_one_place_the_first_one_wins():
+    data = make_synthetic()
+    model = fitted(data)
+    twice = np.vstack([data.S_new, data.S_new])
+    np.testing.assert_array_equal(model.predict(data.X_new, twice), model.predict(data.X_new, data.S_new))
+
+
+def test_without_a_pool_there_is_no_round():
+    data = make_synthetic()
+    model = fitted(data, kappa=1.0)
+    classifier = model.adapt(data.S_new)
+    assert len(classifier.history) == 0
+    np.testing.assert_array_equal(
+        classifier.predict(data.X_new), nearest(model.latent(data.X_new), model.places(data.S_new))
+    )
+    restored = model.restore(classifier.state())
+    np.testing.assert_array_equal(restored.predict(data.X_new), classifier.predict(data.X_new))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"gam": 0.0}, "gam must be positive"),
+        ({"kappa": -1.0}, "kappa not negative"),
+        ({"space": "latent"}, "'visual' or 'semantic'"),
+        ({"start": "random"}, "'prototypes' or 'clusters'"),
+        ({"n_init": 0}, "at least 1"),
+        ({"max_rounds": 0}, "at least 1"),
+    ],
+)
+def test_bad_parameters_are_refused(bad, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(make_synthetic(), **bad)

@@ -1,0 +1,61 @@
+import warnings
+
+import numpy as np
+import pytest
+
+from aezsl.methods import LinearClassifier
+from aezsl.methods.history import LabelHistory
+from aezsl.methods.transductive import TransductiveMethod
+from tests.synthetic import make_synthetic
+
+
+class Fixed(TransductiveMethod):
+    """Ends with the labels it was told."""
+
+    against_collapse = "try another method"
+
+    def __init__(self, start=(), end=()):
+        self.start = start
+        self.end = end
+
+    def _fit(self, seen):
+        pass
+
+    def _learn(self, S_target, pool, targets):
+        history = LabelHistory(np.resize(self.start, len(pool)).astype(int))
+        if len(pool):
+            history.record(np.resize(self.end, len(pool)))
+        return LinearClassifier(self, targets.S, np.zeros((pool.shape[1], len(S_target)))), history
+
+
+def adapt(start, end, n=96):
+    data = make_synthetic()
+    return Fixed(start, end).fit(*data[:3]).adapt(data.S_new, data.X_new[:n])
+
+
+def test_a_collapse_is_told_and_what_helps():
+    with pytest.warns(UserWarning, match="3 of 8 target classes.* 5 were at the start; try another method"):
+        adapt(range(5), range(3))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "n"),
+    [
+        (range(8), range(4), 96),  # half of the classes are in use
+        (range(3), range(3), 96),  # as few as at the start
+        (range(8), range(2), 4),  # half of what four samples can be
+        ([5], [5], 1),
+    ],
+)
+def test_otherwise_nothing_is_said(start, end, n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adapt(start, end, n)
+
+
+def test_without_a_pool_the_method_learns_from_an_empty_one():
+    data = make_synthetic()
+    model = Fixed([1], [1]).fit(*data[:3])
+    classifier = model.adapt(data.S_new)
+    assert len(classifier.labels) == len(classifier.history) == 0
+    assert model.restore(classifier.state()).scores(data.X_new).shape == (96, 8)
