@@ -61,6 +61,7 @@ _ENTRIES = (
     Entry("eszsl_net", "ESZSL (network)", "daezsl.eszsl_net:ESZSLNet", "epochs", large_scale=True),
     Entry("exem", "EXEM", "exem:EXEM"),
     Entry("iap", "IAP", "iap:IAP"),
+    Entry("jeac", "Shojaee and Baghshah", "jeac:JEaC", "statistics", pool=True),
     Entry("jlse", "JLSE", "jlse:JLSE"),
     Entry("latem", "LatEm", "latem:LatEm"),
     Entry("rkt", "RKT", "rkt:RKT", "statistics"),
