@@ -42,7 +42,7 @@ def test_a_collapse_is_told_and_what_helps():
     ("start", "end", "n"),
     [
         (range(8), range(4), 96),  # half of the classes are in use
-        (range(3), range(3), 96),  # as few as at the start
+        (range(3), range(2), 96),  # few were there at the start, too
         (range(8), range(2), 4),  # half of what four samples can be
         ([5], [5], 1),
     ],

@@ -63,6 +63,7 @@ _ENTRIES = (
     Entry("eszsl_t", "ESZSL_T", "propagation.eszsl_t:ESZSLT", "statistics", refines="eszsl", pool=True),
     Entry("exem", "EXEM", "exem:EXEM"),
     Entry("iap", "IAP", "iap:IAP"),
+    Entry("jeac", "Shojaee and Baghshah", "jeac:JEaC", "statistics", pool=True),
     Entry("jlse", "JLSE", "jlse:JLSE"),
     Entry("latem", "LatEm", "latem:LatEm"),
     Entry("rkt", "RKT", "rkt:RKT", "statistics"),

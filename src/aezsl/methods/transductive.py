@@ -38,7 +38,7 @@ class TransductiveMethod(ZeroShotClassifier):
     def _warn_of_collapse(self, history: LabelHistory, n_classes: int) -> None:
         """Hub classes that attract samples of others, learn from them and attract more, are the common failure."""
         before, after = (len(np.unique(labels)) for labels in (history.start, history.labels))
-        if after < min(before, min(n_classes, len(history.labels)) / 2):
+        if after < min(n_classes, len(history.labels)) / 2 <= before:
             warnings.warn(
                 f"{type(self).__name__}: labels collapsed, {after} of {n_classes} target classes are in use at the "
                 f"end and {before} were at the start; {self.against_collapse}",

@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+
+from aezsl.data.statistics import class_sums
+from aezsl.methods import make_method
+from aezsl.methods.jeac import cluster_with_seen
+from tests.methods.contract import MethodContract
+from tests.synthetic import make_synthetic
+
+
+class TestJEaC(MethodContract):
+    method = "jeac"
+    params = {"lam": 1.0, "gam": 0.1}
+    floor = 0.9
+
+
+def fitted(data, **params):
+    return make_method("jeac", **params).fit(*data[:3])
+
+
+def nearest(Z, P):
+    return np.array([[np.sum((z - p) ** 2) for p in P] for z in Z]).argmin(axis=1)
+
+
+def row_form(X, y, S, Z, A, lam, gam, rounds):
+    """The literal steps with one row per sample; also the objective after every round."""
+    left, weights = S[y], np.ones(len(y))
+    D = np.linalg.solve(left.T @ left + gam * np.eye(S.shape[1]), left.T @ X)
+    labels, objectives = nearest(Z, A @ D), []
+    for _ in range(rounds):
+        rows, goal = np.vstack([left, A[labels]]), np.vstack([X, Z])
+        weights = np.concatenate([np.ones(len(y)), np.full(len(Z), lam)])[:, None]
+        D = np.linalg.solve(rows.T @ (weights * rows) + gam * np.eye(S.shape[1]), rows.T @ (weights * goal))
+        labels = nearest(Z, A @ D)
+        errors = np.sum((X - left @ D) ** 2), lam * np.sum((Z - A[labels] @ D) ** 2), gam * np.sum(D**2)
+        objectives.append(sum(errors))
+    return labels, A @ D, objectives
+
+
+@pytest.mark.parametrize("shape", [{}, {"d": 500}, {"a": 60}, {"a": 4, "n_unseen": 12}])
+@pytest.mark.parametrize(("lam", "gam"), [(0.3, 0.1), (3.0, 1.0)])
+def test_class_sums_give_what_rows_give(shape, lam, gam):
+    data = make_synthetic(noise=1.0, **shape)
+    classifier = fitted(data, lam=lam, gam=gam).adapt(data.S_new, data.X_new)
+    rounds = len(classifier.history)
+    labels, signatures, objectives = row_form(*data[:4], data.S_new, lam, gam, rounds)
+    np.testing.assert_array_equal(classifier.labels, labels)
+    found = classifier.scorer.parts["signatures"]
+    np.testing.assert_allclose(found, signatures, rtol=1e-10, atol=1e-10 * np.abs(signatures).max())
+    np.testing.assert_allclose(classifier.history["objective"], objectives, rtol=1e-10)
+    expected = [[-np.sum((z - p) ** 2) for p in signatures] for z in data.X_new]
+    np.testing.assert_allclose(classifier.scores(data.X_new), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("start", ["ridge", "clusters"])
+@pytest.mark.parametrize("lam", [0.1, 1.0, 10.0])
+def test_the_objective_never_rises(start, lam):
+    data = make_synthetic(noise=1.5, n_unseen=12)
+    history = fitted(data, lam=lam, start=start).adapt(data.S_new, data.X_new).history
+    objective = history["objective"].to_numpy()
+    assert (np.diff(objective) <= 1e-12 * objective[0]).all()
+    assert history["changed"].iloc[-1] == 0
+
+
+def test_without_weight_on_the_pool_it_is_the_nearest_mapped_signature():
+    data = make_synthetic(noise=1.0)
+    Y = np.eye(len(data.S))[data.y] @ data.S
+    D = np.linalg.solve(Y.T @ Y + 0.5 * np.eye(10), Y.T @ data.X)
+    classifier = fitted(data, lam=1e-12, gam=0.5).adapt(data.S_new, data.X_new)
+    np.testing.assert_array_equal(classifier.labels, nearest(data.X_new, data.S_new @ D))
+    assert len(classifier.history) == 1
+
+
+def kmeans(Z, P):
+    labels = nearest(Z, P)
+    for _ in range(100):
+        P = np.array([Z[labels == c].mean(axis=0) if (labels == c).any() else P[c] for c in range(len(P))])
+        labels = nearest(Z, P)
+    return labels
+
+
+def test_with_independent_signatures_it_is_k_means_from_the_mapped_ones():
+    """Nothing ties the targets to the seen classes then: each mapped signature is free to follow its samples."""
+    rng = np.random.default_rng(0)
+    data = make_synthetic(noise=1.0, n_seen=12, n_unseen=6)
+    S = np.linalg.qr(rng.normal(size=(20, 20)))[0] + 0.2  # mapped alike by the common part
+    model = make_method("jeac", lam=1.0, gam=1e-9).fit(data.X, data.y, S[:12])
+    D = np.linalg.pinv(S[:12]) @ (class_sums(data.X, data.y, 12) / 12)
+    start = S[12:18] @ D
+    classifier = model.adapt(S[12:18], data.X_new)
+    np.testing.assert_array_equal(classifier.rounds.start, nearest(data.X_new, start))
+    np.testing.assert_array_equal(classifier.labels, kmeans(data.X_new, start))
+
+
+def test_with_all_weight_on_the_pool_it_is_k_means_with_centres_in_the_span_of_the_signatures():
+    data = make_synthetic(noise=1.0, a=5, n_unseen=12)
+    model = fitted(data, lam=1e9, gam=1e-6)
+    classifier = model.adapt(data.S_new, data.X_new)
+    labels = classifier.rounds.start
+    for _ in range(len(classifier.history)):
+        D = np.linalg.lstsq(data.S_new[labels], data.X_new, rcond=None)[0]
+        labels = nearest(data.X_new, data.S_new @ D)
+    np.testing.assert_array_equal(classifier.labels, labels)
+    np.testing.assert_allclose(classifier.scorer.parts["signatures"], data.S_new @ D, atol=1e-6)
+
+
+def test_clustering_holds_seen_samples_and_never_raises_its_objective():
+    data = make_synthetic(noise=1.0)
+    counts, sums = np.bincount(data.y), class_sums(data.X, data.y, len(data.S))
+    for seed in range(5):
+        found = cluster_with_seen(data.X_new, counts, sums, 8, seed, 100)
+        assert (np.diff(found.objectives) <= 1e-12 * found.objectives[0]).all()
+        members = [np.vstack([data.X[data.y == k], data.X_new[found.clusters == k]]) for k in range(len(found.centres))]
+        used = [k for k, rows in enumerate(members) if len(rows)]
+        np.testing.assert_allclose(found.centres[used], [members[k].mean(axis=0) for k in used])
+        error = sum(np.sum((rows - rows.mean(axis=0)) ** 2) for rows in members if len(rows))
+        spread = sum(np.sum((data.X[data.y == c] - data.X[data.y == c].mean(axis=0)) ** 2) for c in range(30))
+        np.testing.assert_allclose(found.objectives[-1], error - spread)
+
+
+def test_clusters_are_named_by_the_nearest_mapped_signature():
+    data = make_synthetic(noise=0.1, shift=0.1)
+    classifier = fitted(data, start="clusters", gam=0.1).adapt(data.S_new, data.X_new)
+    assert np.mean(classifier.rounds.start == data.y_new) > 0.8
+
+
+def test_seen_targets_get_no_cluster_of_their_own():
+    data = make_synthetic(noise=0.1)
+    model = fitted(data, start="clusters", gam=0.01)
+    np.testing.assert_array_equal(model.adapt(data.S, data.X).labels, data.y)
+
+
+@pytest.mark.parametrize("start", ["ridge", "clusters"])
+def test_few_samples_duplicates_and_ties_are_defined(start):
+    data = make_synthetic()
+    model = fitted(data, start=start)
+    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+        classifier = model.adapt(data.S_new, pool)
+        assert np.isfinite(classifier.scores(pool)).all()
+        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
+        assert len(set(classifier.labels)) <= len(np.unique(pool, axis=0))
+    twice = np.vstack([data.S_new, data.S_new])
+    assert model.predict(data.X_new, twice).max() < 8  # of two classes with one signature the first one wins
+
+
+def test_a_class_without_samples_is_where_the_others_put_it():
+    data = make_synthetic(noise=0.1)
+    classifier = fitted(data, gam=0.1).adapt(data.S_new, data.X_new[data.y_new < 4])
+    assert set(classifier.labels) == set(range(4))
+    assert np.isfinite(classifier.scores(data.X_new)).all()
+
+
+def test_without_a_pool_there_is_no_round():
+    data = make_synthetic()
+    for start in ("ridge", "clusters"):
+        classifier = fitted(data, start=start).adapt(data.S_new)
+        assert len(classifier.history) == 0
+        Y = np.eye(len(data.S))[data.y] @ data.S
+        D = np.linalg.solve(Y.T @ Y + np.eye(10), Y.T @ data.X)
+        np.testing.assert_array_equal(classifier.predict(data.X_new), nearest(data.X_new, data.S_new @ D))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"lam": 0.0}, "must be positive"),
+        ({"gam": 0.0}, "must be positive"),
+        ({"max_rounds": 0}, "at least 1"),
+        ({"start": "random"}, "'ridge' or 'clusters'"),
+    ],
+)
+def test_bad_parameters_are_refused(bad, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(make_synthetic(), **bad)
