@@ -3,9 +3,14 @@
 import os
 import shutil
 
+import hypothesis
 import pytest
 
 from tests.helpers.projects import Commands, Project
+
+# No test depends on time: beside other work on the machine any example may take long.
+hypothesis.settings.register_profile("any machine", deadline=None)
+hypothesis.settings.load_profile("any machine")
 
 # Workers side by side, and the commands they run, have a core each: more threads would wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:
