@@ -1,6 +1,6 @@
 r"""AEZSL classifiers for many lambdas and the same targets, from a table of solutions in one scalar.
 
-Divided by its eigenvalue l, each row of the equations in ``_aezsl_solver`` sees the lambdas mainly through the shift
+Divided by its eigenvalue l, each row of the equations in ``solver`` sees the lambdas mainly through the shift
 :math:`\sigma = \lambda_1 + (\lambda_2 + C\lambda_3) / l`. With :math:`T_c = S' \mathrm{diag}(s_c^2) S` and m the row of
 :math:`U'X'Y`, define
 
