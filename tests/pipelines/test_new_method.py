@@ -15,15 +15,14 @@ from tests.helpers.problems import make_problem, run
 class ClassMeans(ZeroShotClassifier):
     """Prototypes by ridge regression from semantics to features, then a few rounds of k-means on the pool."""
 
+    ridge: None = 1.0
+    rounds: None = 3
+
     grid = {"ridge": [0.1, 1.0]}
     citation = "nobody, nowhere"
     needs = "statistics"
     transductive = True
     classifier_class = PoolClassifier
-
-    def __init__(self, ridge=1.0, rounds=3):
-        self.ridge = ridge
-        self.rounds = rounds
 
     def _fit(self, seen):
         S, statistics = seen.S, seen.statistics

@@ -57,6 +57,11 @@ class AMP(ZeroShotClassifier):
 
     """
 
+    lam: float = 1.0
+    k: int = 10
+    bandwidth: float = 0.8
+    image_bandwidth: float = 0.4
+
     # Widths are relative to neighbours' distances, so these values serve semantics of any scale.
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam": [1.0, 10.0],
@@ -74,12 +79,6 @@ class AMP(ZeroShotClassifier):
     S_: Array
     W_: Array
     scale_: float
-
-    def __init__(self, lam: float = 1.0, k: int = 10, bandwidth: float = 0.8, image_bandwidth: float = 0.4) -> None:
-        self.lam = lam
-        self.k = k
-        self.bandwidth = bandwidth
-        self.image_bandwidth = image_bandwidth
 
     def _fit(self, seen: SeenData) -> None:
         if not (self.lam > 0 and self.bandwidth > 0 and self.image_bandwidth > 0 and self.k >= 1):

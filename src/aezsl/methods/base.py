@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from aezsl.arrays import Array, Labels
@@ -13,6 +13,7 @@ from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods.checks import check_rows, check_semantics
 from aezsl.methods.classifiers import LinearClassifier, ScoringClassifier, TargetClassifier
+from aezsl.methods.parameters import Declared
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
 
@@ -20,14 +21,14 @@ from aezsl.methods.targets import Targets
 Needs = Literal["statistics", "samples", "epochs"]
 
 
-class ZeroShotClassifier(BaseEstimator):
+class ZeroShotClassifier(Declared):
     """Base of all methods: ``fit`` on seen classes, ``adapt`` to the targets, then score samples.
 
     ``fit`` learns from seen data; afterwards the estimator never changes. ``adapt`` solves for the target classes, and
     where the method is transductive on the unlabelled pool, and returns a classifier of its own. So one estimator
     serves any number of threads and targets.
 
-    A subclass stores its parameters in ``__init__``, implements ``_fit(seen)`` and one of the ways to adapt, and keeps
+    A subclass declares its parameters (see ``Declared``), implements ``_fit(seen)`` and one way to adapt, and keeps
     every fitted value in an attribute that ends in ``_`` and holds an array, a number or a string: that is what a saved
     model consists of, so that loading one never runs foreign code. Ways to adapt, the simplest that serves:
 

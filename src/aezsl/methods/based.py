@@ -1,15 +1,16 @@
 """A linear method and a second stage that learns from the pool, as one method."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from inspect import Parameter
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from aezsl.methods.base import LinearZeroShotClassifier, Needs, ZeroShotClassifier
 from aezsl.methods.checks import check_rows
 from aezsl.methods.classifiers import PoolClassifier, TargetClassifier
+from aezsl.methods.parameters import Declared
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
 
@@ -28,7 +29,7 @@ class BasedMethod(ZeroShotClassifier):
     #: The registered linear method that comes first.
     base: ClassVar[str]
     #: An estimator whose parameters are those of the second stage; its ``check_parameters`` refuses bad ones.
-    stage: ClassVar[type[BaseEstimator]]
+    stage: ClassVar[type[Declared]]
     #: Parameters whose default is not the one of the base method or of the stage.
     defaults: ClassVar[Mapping[str, Any]] = {}
     #: Fitted values that the stage adds to those of the base.
@@ -39,23 +40,15 @@ class BasedMethod(ZeroShotClassifier):
 
     _base: LinearZeroShotClassifier
 
-    def __init__(self, **params: Any) -> None:
-        known = self._default_params()
-        if unknown := sorted(set(params) - set(known)):
-            raise TypeError(
-                f"{type(self).__name__} has no parameter {', '.join(unknown)}; it takes: {', '.join(known)}"
-            )
-        for name, default in known.items():
-            setattr(self, name, params.get(name, default))
-
     @classmethod
-    def _default_params(cls) -> dict[str, Any]:
-        return {**cls._base_class()().get_params(), **cls.stage().get_params(), **cls.defaults}
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        """For scikit-learn, which would read them off the signature of ``__init__``."""
-        return sorted(cls._default_params())
+    def declared(cls) -> Iterator[Parameter]:
+        """The parameters of the base method, then those of the stage; none as long as there is no base."""
+        if hasattr(cls, "base"):
+            both = {
+                parameter.name: parameter for part in (cls._base_class(), cls.stage) for parameter in part.declared()
+            }
+            for name, parameter in both.items():
+                yield parameter.replace(default=cls.defaults.get(name, parameter.default))
 
     @classmethod
     def _base_class(cls) -> type[LinearZeroShotClassifier]:
@@ -68,11 +61,11 @@ class BasedMethod(ZeroShotClassifier):
 
     def base_params(self) -> dict[str, Any]:
         """The parameters of the base method."""
-        return {name: getattr(self, name) for name in self._base_class()().get_params()}
+        return {name: getattr(self, name) for name in _names(self._base_class())}
 
     def stage_params(self) -> dict[str, Any]:
         """The parameters of the second stage."""
-        return {name: getattr(self, name) for name in self.stage().get_params()}
+        return {name: getattr(self, name) for name in _names(self.stage)}
 
     def fit_around(self, base: ZeroShotClassifier, seen: SeenData) -> Self:
         """Become fitted around a base that is fitted already, on the same seen data."""
@@ -126,3 +119,7 @@ class BasedMethod(ZeroShotClassifier):
 
     def _improve(self, start: TargetClassifier, targets: Targets) -> PoolClassifier:
         raise TypeError(f"{type(self).__name__} must define _improve")
+
+
+def _names(cls: type[Declared]) -> list[str]:
+    return [parameter.name for parameter in cls.declared()]

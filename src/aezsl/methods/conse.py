@@ -37,6 +37,9 @@ class ConSE(ZeroShotClassifier):
 
     """
 
+    C: float = 10.0
+    T: int = 10
+
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "C": [1.0, 10.0],
         "T": [1, 3, 10, 30, 100],  # from the likeliest class alone to many; the original tries 1, 10 and 1000
@@ -49,10 +52,6 @@ class ConSE(ZeroShotClassifier):
     S_: Array
     W_: Array
     b_: Array
-
-    def __init__(self, C: float = 10.0, T: int = 10) -> None:
-        self.C = C
-        self.T = T
 
     def _fit(self, seen: SeenData) -> None:
         if self.T < 1:

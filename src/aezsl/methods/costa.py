@@ -50,6 +50,10 @@ class COSTA(LinearZeroShotClassifier):
 
     """
 
+    C: float = 0.1
+    n_related: int = 5
+    metric: str = "dice"
+
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "C": [0.01, 0.1, 1.0],
         "n_related": [2, 3, 5, 10, 20],  # few: from all seen classes every unseen one would be nearly their mean
@@ -61,11 +65,6 @@ class COSTA(LinearZeroShotClassifier):
 
     W_: Array
     S_: Array
-
-    def __init__(self, C: float = 0.1, n_related: int = 5, metric: str = "dice") -> None:
-        self.C = C
-        self.n_related = n_related
-        self.metric = metric
 
     def _fit(self, seen: SeenData) -> None:
         if self.n_related < 1:

@@ -40,6 +40,8 @@ class DAP(ZeroShotClassifier):
 
     """
 
+    C: float = 1.0
+
     # A power of ten on either side of the default.
     grid: ClassVar[Mapping[str, list[float]]] = {"C": [0.1, 1.0, 10.0]}
     citation: ClassVar[str] = (
@@ -51,9 +53,6 @@ class DAP(ZeroShotClassifier):
     prior_: Array
     W_: Array
     b_: Array
-
-    def __init__(self, C: float = 1.0) -> None:
-        self.C = C
 
     def _fit(self, seen: SeenData) -> None:
         models = seen.once("linear models", lambda: LinearModels(seen))

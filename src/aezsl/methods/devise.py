@@ -44,6 +44,13 @@ class DeViSE(LinearZeroShotClassifier):
 
     """
 
+    learning_rate: float = 0.1
+    n_epochs: int = 20
+    margin: float = 0.1
+    violator: str = "all"
+    batch_size: int = 64
+    random_state: int = 0
+
     # There is no penalty: rate and number of passes are the regularisation.
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "learning_rate": [0.03, 0.1, 0.3, 1.0],
@@ -55,22 +62,6 @@ class DeViSE(LinearZeroShotClassifier):
     )
 
     M_: Array
-
-    def __init__(
-        self,
-        learning_rate: float = 0.1,
-        n_epochs: int = 20,
-        margin: float = 0.1,
-        violator: str = "all",
-        batch_size: int = 64,
-        random_state: int = 0,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.n_epochs = n_epochs
-        self.margin = margin
-        self.violator = violator
-        self.batch_size = batch_size
-        self.random_state = random_state
 
     def _fit(self, seen: SeenData) -> None:
         if self.violator not in ("all", "first"):

@@ -36,6 +36,9 @@ class ESZSL(LinearZeroShotClassifier):
 
     """
 
+    gamma: float = 1.0
+    lam: float = 1.0
+
     # The range that the paper this project implements searches for the lambdas of AEZSL.
     grid: ClassVar[Mapping[str, list[float]]] = {
         "gamma": [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
@@ -46,10 +49,6 @@ class ESZSL(LinearZeroShotClassifier):
     )
 
     needs: ClassVar[Needs] = "statistics"
-
-    def __init__(self, gamma: float = 1.0, lam: float = 1.0) -> None:
-        self.gamma = gamma
-        self.lam = lam
 
     def _fit(self, seen: SeenData) -> None:
         if not (self.gamma > 0 and self.lam > 0):

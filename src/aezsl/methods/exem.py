@@ -51,6 +51,13 @@ class EXEM(ZeroShotClassifier):
 
     """
 
+    C: float = 10.0
+    nu: float = 0.5
+    gamma: float = 1.0
+    n_components: int = 500
+    standardise: bool = True
+    tol: float = 1e-2
+
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "standardise": [False, True],  # the original's 1NN and 1NNs
         "C": [10.0, 100.0],  # relative to the exemplars' scale, so valid for any features
@@ -69,22 +76,6 @@ class EXEM(ZeroShotClassifier):
     dual_: Array
     intercept_: Array
     gamma_: float
-
-    def __init__(
-        self,
-        C: float = 10.0,
-        nu: float = 0.5,
-        gamma: float = 1.0,
-        n_components: int = 500,
-        standardise: bool = True,
-        tol: float = 1e-2,
-    ) -> None:
-        self.C = C
-        self.nu = nu
-        self.gamma = gamma
-        self.n_components = n_components
-        self.standardise = standardise
-        self.tol = tol
 
     def _fit(self, seen: SeenData) -> None:
         if not (self.C > 0 and self.gamma > 0 and 0 < self.nu <= 1 and self.n_components >= 1):

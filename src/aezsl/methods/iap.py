@@ -40,6 +40,8 @@ class IAP(ZeroShotClassifier):
 
     """
 
+    C: float = 10.0
+
     # A power of ten on either side of the default.
     grid: ClassVar[Mapping[str, list[float]]] = {"C": [1.0, 10.0, 100.0]}
     citation: ClassVar[str] = (
@@ -51,9 +53,6 @@ class IAP(ZeroShotClassifier):
     B_: NDArray[np.bool_]
     W_: Array
     b_: Array
-
-    def __init__(self, C: float = 10.0) -> None:
-        self.C = C
 
     def _fit(self, seen: SeenData) -> None:
         self.threshold_, self.B_ = binary_attributes(seen.S)

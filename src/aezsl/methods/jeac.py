@@ -64,6 +64,12 @@ class JEaC(TransductiveMethod):
 
     """
 
+    lam: float = 1.0
+    gam: float = 1.0
+    start: str = "ridge"
+    seed: int = 0
+    max_rounds: int = 100
+
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam": [0.1, 0.3, 1.0, 3.0],  # a sample of the pool against a seen one
         "gam": [0.1, 1.0, 10.0],  # for semantics of unit length
@@ -80,15 +86,6 @@ class JEaC(TransductiveMethod):
     counts_: Labels
     sums_: Array
     energy_: float
-
-    def __init__(
-        self, lam: float = 1.0, gam: float = 1.0, start: str = "ridge", seed: int = 0, max_rounds: int = 100
-    ) -> None:
-        self.lam = lam
-        self.gam = gam
-        self.start = start
-        self.seed = seed
-        self.max_rounds = max_rounds
 
     def _fit(self, seen: SeenData) -> None:
         if not (self.lam > 0 and self.gam > 0 and self.max_rounds >= 1):

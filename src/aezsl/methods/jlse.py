@@ -59,6 +59,13 @@ class JLSE(ZeroShotClassifier):
 
     """
 
+    n_atoms: int = 200
+    lam_w: float = 1e-7
+    lam_s: float = 1.0
+    precision: float = 1000.0
+    lam_v: float = 0.01
+    n_rounds: int = 2
+
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam_w": [1e-8, 1e-7, 1e-6],
         # Strong mixing is best: a fold of CUB's validation classes gave 59%, where values up to 0.01 gave 51%.
@@ -71,22 +78,6 @@ class JLSE(ZeroShotClassifier):
     B_: Array
     D_: Array
     W_: Array
-
-    def __init__(
-        self,
-        n_atoms: int = 200,
-        lam_w: float = 1e-7,
-        lam_s: float = 1.0,
-        precision: float = 1000.0,
-        lam_v: float = 0.01,
-        n_rounds: int = 2,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.lam_w = lam_w
-        self.lam_s = lam_s
-        self.precision = precision
-        self.lam_v = lam_v
-        self.n_rounds = n_rounds
 
     def _fit(self, seen: SeenData) -> None:
         if self.n_atoms < 1 or self.n_rounds < 1:

@@ -46,6 +46,13 @@ class LatEm(ZeroShotClassifier):
 
     """
 
+    n_maps: int = 4
+    learning_rate: float = 30.0
+    n_epochs: int = 20
+    violator: str = "random"
+    batch_size: int = 64
+    random_state: int = 0
+
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "n_maps": [2, 4, 6],  # one map is SJE; the original tries up to 10
         "learning_rate": [30.0, 100.0],  # times passes, about the original's for CUB; see what differs
@@ -56,22 +63,6 @@ class LatEm(ZeroShotClassifier):
     )
 
     W_: Array
-
-    def __init__(
-        self,
-        n_maps: int = 4,
-        learning_rate: float = 30.0,
-        n_epochs: int = 20,
-        violator: str = "random",
-        batch_size: int = 64,
-        random_state: int = 0,
-    ) -> None:
-        self.n_maps = n_maps
-        self.learning_rate = learning_rate
-        self.n_epochs = n_epochs
-        self.violator = violator
-        self.batch_size = batch_size
-        self.random_state = random_state
 
     def _fit(self, seen: SeenData) -> None:
         self.W_ = minimise_ranking_loss(

@@ -57,6 +57,11 @@ class RKT(LinearZeroShotClassifier):
 
     """
 
+    sparsity: float = 3e-3
+    gamma: float = 10.0
+    lam: float = 1e-2
+    learn_from: str = "virtual"
+
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "learn_from": ["virtual", "both", "seen"],  # the paper's three ways
         "sparsity": [1e-3, 3e-3, 1e-2, 1e-1],  # for semantics of unit norm
@@ -73,14 +78,6 @@ class RKT(LinearZeroShotClassifier):
     counts_: Labels
     sums_: Array
     second_: Array
-
-    def __init__(
-        self, sparsity: float = 3e-3, gamma: float = 10.0, lam: float = 1e-2, learn_from: str = "virtual"
-    ) -> None:
-        self.sparsity = sparsity
-        self.gamma = gamma
-        self.lam = lam
-        self.learn_from = learn_from
 
     def _fit(self, seen: SeenData) -> None:
         if not (self.sparsity > 0 and self.gamma > 0 and self.lam > 0):

@@ -66,6 +66,15 @@ class SECML(ZeroShotClassifier):
 
     """
 
+    lam: float = 1.0
+    mu: float = 1e-4
+    n_components: int | None = None
+    negatives: str = "random"
+    n_epochs: int = 5
+    learning_rate: float = 0.01
+    batch_size: int = 128
+    random_state: int = 0
+
     # Losses are means over pairs, so these weights do not depend on the size of the data.
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam": [0.1, 1.0, 10.0],
@@ -82,26 +91,6 @@ class SECML(ZeroShotClassifier):
     tau_: float
     shift_: Array
     unit_: float
-
-    def __init__(
-        self,
-        lam: float = 1.0,
-        mu: float = 1e-4,
-        n_components: int | None = None,
-        negatives: str = "random",
-        n_epochs: int = 5,
-        learning_rate: float = 0.01,
-        batch_size: int = 128,
-        random_state: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.mu = mu
-        self.n_components = n_components
-        self.negatives = negatives
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.random_state = random_state
 
     def _fit(self, seen: SeenData) -> None:
         y, S = seen.y, seen.S

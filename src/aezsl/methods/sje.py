@@ -40,6 +40,11 @@ class SJE(LinearZeroShotClassifier):
 
     """
 
+    learning_rate: float = 10.0
+    n_epochs: int = 20
+    batch_size: int = 64
+    random_state: int = 0
+
     # There is no penalty: rate and number of passes are the regularisation.
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "learning_rate": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0],  # below 1 for text vectors
@@ -51,14 +56,6 @@ class SJE(LinearZeroShotClassifier):
     )
 
     W_: Array
-
-    def __init__(
-        self, learning_rate: float = 10.0, n_epochs: int = 20, batch_size: int = 64, random_state: int = 0
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
 
     def _fit(self, seen: SeenData) -> None:
         (self.W_,) = minimise_ranking_loss(

@@ -61,6 +61,9 @@ class SSE(ZeroShotClassifier):
 
     """
 
+    gamma: float = 0.1
+    lam: float = 1.0
+
     grid: ClassVar[Mapping[str, list[float]]] = {
         "gamma": [0.01, 0.1, 1.0, 10.0],  # the authors' demonstration has 10, which on CUB is worse than 0.1
         "lam": [1.0, 100.0],
@@ -73,10 +76,6 @@ class SSE(ZeroShotClassifier):
     V_: Array
     w_: Array
     gamma_: float
-
-    def __init__(self, gamma: float = 0.1, lam: float = 1.0) -> None:
-        self.gamma = gamma
-        self.lam = lam
 
     def _fit(self, seen: SeenData) -> None:
         if not (self.gamma > 0 and self.lam > 0):

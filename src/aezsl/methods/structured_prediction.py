@@ -69,6 +69,16 @@ class StructuredPrediction(TransductiveMethod):
 
     """
 
+    gam: float = 10.0
+    kappa: float = 0.0
+    space: str = "visual"
+    unit_length: bool = True
+    match: bool = True
+    start: str = "prototypes"
+    n_init: int = 10
+    seed: int = 0
+    max_rounds: int = 100
+
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "gam": [0.1, 1.0, 10.0, 100.0],  # for semantics of unit length
         "kappa": [0.0, 10.0, 50.0],  # against the samples of a class
@@ -79,28 +89,6 @@ class StructuredPrediction(TransductiveMethod):
     against_collapse: ClassVar[str] = "a larger kappa keeps classes nearer to where their semantics put them"
 
     map_: Array
-
-    def __init__(
-        self,
-        gam: float = 10.0,
-        kappa: float = 0.0,
-        space: str = "visual",
-        unit_length: bool = True,
-        match: bool = True,
-        start: str = "prototypes",
-        n_init: int = 10,
-        seed: int = 0,
-        max_rounds: int = 100,
-    ) -> None:
-        self.gam = gam
-        self.kappa = kappa
-        self.space = space
-        self.unit_length = unit_length
-        self.match = match
-        self.start = start
-        self.n_init = n_init
-        self.seed = seed
-        self.max_rounds = max_rounds
 
     def _fit(self, seen: SeenData) -> None:
         self._check_parameters()

@@ -55,6 +55,11 @@ class SynC(LinearZeroShotClassifier):
 
     """
 
+    lam: float = 2.0**-17
+    scale: float = 0.5
+    loss: str = "ovo"
+    max_iter: int = 200
+
     # Powers of two; the authors' grids are wider. W is trained once per lam, so that values of scale cost little.
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam": [2.0**-20, 2.0**-17, 2.0**-14, 2.0**-11],
@@ -67,12 +72,6 @@ class SynC(LinearZeroShotClassifier):
     V_: Array
     phantoms_: Array
     unit_: float
-
-    def __init__(self, lam: float = 2.0**-17, scale: float = 0.5, loss: str = "ovo", max_iter: int = 200) -> None:
-        self.lam = lam
-        self.scale = scale
-        self.loss = loss
-        self.max_iter = max_iter
 
     def _fit(self, seen: SeenData) -> None:
         if not (self.lam > 0 and self.scale > 0):

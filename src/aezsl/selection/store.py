@@ -28,7 +28,7 @@ class SelectionStore:
     def find(self, key: str, n_points: int) -> pd.DataFrame | None:
         """The table, if it is whole and was made under the same key."""
         try:
-            table = pd.read_csv(self.path, float_precision="round_trip")
+            table = pd.read_csv(self.path)
             usable = set(table["key"]) == {key} and sorted(table["point"]) == list(range(n_points))
         except FileNotFoundError:
             return None

@@ -66,6 +66,14 @@ class AEZSL(LinearZeroShotClassifier):
 
     """
 
+    lambda1: float = 1.0
+    lambda2: float = 1.0
+    lambda3: float = 1.0
+    solver: str = "direct"
+    tol: float = 1e-12
+    max_iter: int = 1000
+    memory_mb: float = 2048
+
     # The paper's grid, 10^-3 to 10^3 for each: 343 points, which share their decompositions.
     grid: ClassVar[Mapping[str, list[float]]] = {
         "lambda1": [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
@@ -86,24 +94,6 @@ class AEZSL(LinearZeroShotClassifier):
     S_: Array  # (Cs, a) seen semantics, for the cosines
     Q_: Array  # (a, r) orthonormal basis of the rows of S
     counts_: Array  # (Cs,) samples per seen class
-
-    def __init__(
-        self,
-        lambda1: float = 1.0,
-        lambda2: float = 1.0,
-        lambda3: float = 1.0,
-        solver: str = "direct",
-        tol: float = 1e-12,
-        max_iter: int = 1000,
-        memory_mb: float = 2048,
-    ) -> None:
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.lambda3 = lambda3
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory_mb = memory_mb
 
     def _fit(self, seen: SeenData) -> None:
         self._check_parameters()

@@ -1,7 +1,7 @@
 """AEZSL_sim: AEZSL without the co-regulariser, every target on its own."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from aezsl.methods.aezsl.aezsl import AEZSL
 
@@ -17,9 +17,12 @@ class AEZSLSim(AEZSL):
     Symbols, shapes and parameters as in ``AEZSL``.
     """
 
-    # As AEZSL's: lambda3 is fixed.
+    # A closed form has no solver to choose.
+    fixed: ClassVar[Mapping[str, Any]] = {
+        "lambda3": 0.0,
+        "solver": "direct",
+        "tol": AEZSL.tol,
+        "max_iter": AEZSL.max_iter,
+    }
+    # As AEZSL's, but for what is fixed.
     grid: ClassVar[Mapping[str, list[float]]] = {name: AEZSL.grid[name] for name in ("lambda1", "lambda2")}
-
-    def __init__(self, lambda1: float = 1.0, lambda2: float = 1.0, memory_mb: float = 2048) -> None:
-        # What AEZSL also has is fixed here and no parameter: a closed form has no solver to choose.
-        super().__init__(lambda1=lambda1, lambda2=lambda2, lambda3=0.0, memory_mb=memory_mb)

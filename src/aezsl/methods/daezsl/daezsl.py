@@ -81,6 +81,21 @@ class DAEZSL(LinearZeroShotClassifier):
 
     """
 
+    masks: str = "learned"
+    start: str = "zero"
+    gamma: float = 1.0
+    lam: float = 1.0
+    epochs: int = 30
+    patience: int = 5
+    validation_fraction: float = 0.2
+    learning_rate: float = 0.001
+    mapping_rate: float | None = None
+    batch_size: int = 128
+    rho: float = 0.5
+    dropout: float = 0.5
+    random_state: int = 0
+    device: str = "cpu"
+
     needs: ClassVar[Needs] = "epochs"
     # Nothing: the paper gives its settings, and early stopping finds the number of epochs.
     grid: ClassVar[Mapping[str, list[Any]]] = {}
@@ -88,38 +103,6 @@ class DAEZSL(LinearZeroShotClassifier):
         "L. Niu, J. Cai, A. Veeraraghavan, L. Zhang. Zero-shot learning via category-specific visual-semantic mapping "
         "and label refinement. IEEE Transactions on Image Processing, 2019."
     )
-
-    def __init__(
-        self,
-        masks: str = "learned",
-        start: str = "zero",
-        gamma: float = 1.0,
-        lam: float = 1.0,
-        epochs: int = 30,
-        patience: int = 5,
-        validation_fraction: float = 0.2,
-        learning_rate: float = 0.001,
-        mapping_rate: float | None = None,
-        batch_size: int = 128,
-        rho: float = 0.5,
-        dropout: float = 0.5,
-        random_state: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        self.masks = masks
-        self.start = start
-        self.gamma = gamma
-        self.lam = lam
-        self.epochs = epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.learning_rate = learning_rate
-        self.mapping_rate = mapping_rate
-        self.batch_size = batch_size
-        self.rho = rho
-        self.dropout = dropout
-        self.random_state = random_state
-        self.device = device
 
     def fit_resumable(self, X: ArrayLike, y: ArrayLike, S: ArrayLike, checkpoint: "Checkpoint") -> Self:
         """As ``fit``, keeping every epoch in ``checkpoint`` and resuming from what it holds."""

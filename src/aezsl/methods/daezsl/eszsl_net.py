@@ -1,5 +1,8 @@
 """The network of DAEZSL with masks of one: what the paper's large-scale table calls ESZSL."""
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from aezsl.methods.daezsl.daezsl import DAEZSL
 
 
@@ -13,29 +16,10 @@ class ESZSLNet(DAEZSL):
     the above and the hinge a constant. Parameters as there.
     """
 
-    def __init__(
-        self,
-        start: str = "zero",
-        gamma: float = 1.0,
-        lam: float = 1.0,
-        epochs: int = 30,
-        patience: int = 5,
-        validation_fraction: float = 0.2,
-        learning_rate: float = 0.001,
-        batch_size: int = 128,
-        random_state: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        super().__init__(
-            masks="ones",
-            start=start,
-            gamma=gamma,
-            lam=lam,
-            epochs=epochs,
-            patience=patience,
-            validation_fraction=validation_fraction,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            random_state=random_state,
-            device=device,
-        )
+    # Without masks there is nothing to give them: no rate of their own, no hinge, no dropout.
+    fixed: ClassVar[Mapping[str, Any]] = {
+        "masks": "ones",
+        "mapping_rate": None,
+        "rho": DAEZSL.rho,
+        "dropout": DAEZSL.dropout,
+    }

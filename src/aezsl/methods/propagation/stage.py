@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
 
 from aezsl.arrays import Array, Labels
+from aezsl.methods.parameters import Declared
 from aezsl.methods.propagation.balanced import Weights
 
 #: Shuffles that say how often neighbours agree by chance.
 SHUFFLES = 20
 
 
-class BalancedPropagation(BaseEstimator):
+class BalancedPropagation(Declared):
     """Balanced propagation as a stage behind a linear method; the objective stands in ``balanced``.
 
     Parameters
@@ -50,35 +50,19 @@ class BalancedPropagation(BaseEstimator):
 
     """
 
-    def __init__(
-        self,
-        start_weight: float = 1.0,
-        graph_weight: float = 8.0,
-        class_weight: float = 40.0,
-        prototype_images: float = 5.0,
-        balance: float = 0.7,
-        totals: Any = "uniform",
-        n_neighbors: int = 10,
-        shrinkage: float = 1.0,
-        ridge: float = 3.0,
-        max_rounds: int = 50,
-        settle: float = 1e-4,
-        min_per_class: float = 2.0,
-        min_agreement: float = 0.05,
-    ) -> None:
-        self.start_weight = start_weight
-        self.graph_weight = graph_weight
-        self.class_weight = class_weight
-        self.prototype_images = prototype_images
-        self.balance = balance
-        self.totals = totals
-        self.n_neighbors = n_neighbors
-        self.shrinkage = shrinkage
-        self.ridge = ridge
-        self.max_rounds = max_rounds
-        self.settle = settle
-        self.min_per_class = min_per_class
-        self.min_agreement = min_agreement
+    start_weight: float = 1.0
+    graph_weight: float = 8.0
+    class_weight: float = 40.0
+    prototype_images: float = 5.0
+    balance: float = 0.7
+    totals: Any = "uniform"
+    n_neighbors: int = 10
+    shrinkage: float = 1.0
+    ridge: float = 3.0
+    max_rounds: int = 50
+    settle: float = 1e-4
+    min_per_class: float = 2.0
+    min_agreement: float = 0.05
 
     def check_parameters(self) -> None:
         """Refuse values that make no problem to solve."""

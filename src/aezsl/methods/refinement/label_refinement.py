@@ -22,13 +22,13 @@ from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.data.statistics import class_sums
 from aezsl.methods.checks import check_rows, check_semantics
 from aezsl.methods.history import LabelHistory
+from aezsl.methods.parameters import Declared
 from aezsl.methods.refinement.pool import Pool
 from aezsl.methods.refinement.step import Step, Weights
 from aezsl.methods.shared.graph import Smoothness
@@ -56,7 +56,7 @@ class Refinement:
         return X @ self.P + self.offset
 
 
-class LabelRefinement(BaseEstimator):
+class LabelRefinement(Declared):
     r"""Progressive label refinement of any linear zero-shot classifier.
 
     The pool is split into confident samples L and unconfident ones U, at first all. Every round moves the k
@@ -116,35 +116,19 @@ class LabelRefinement(BaseEstimator):
 
     """
 
-    def __init__(
-        self,
-        k: int = 100,
-        gamma1: float = 1.0,
-        gamma2: float = 0.0,
-        gamma3: float = 0.0,
-        nu: float = 1e-3,
-        n_neighbors: int = 10,
-        n_components: int | None = None,
-        centre: bool = True,
-        balanced: bool = False,
-        one_step: bool = False,
-        inner_tol: float = 1e-4,
-        inner_iter: int = 50,
-        eps: float = 1e-4,
-    ) -> None:
-        self.k = k
-        self.gamma1 = gamma1
-        self.gamma2 = gamma2
-        self.gamma3 = gamma3
-        self.nu = nu
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.centre = centre
-        self.balanced = balanced
-        self.one_step = one_step
-        self.inner_tol = inner_tol
-        self.inner_iter = inner_iter
-        self.eps = eps
+    k: int = 100
+    gamma1: float = 1.0
+    gamma2: float = 0.0
+    gamma3: float = 0.0
+    nu: float = 1e-3
+    n_neighbors: int = 10
+    n_components: int | None = None
+    centre: bool = True
+    balanced: bool = False
+    one_step: bool = False
+    inner_tol: float = 1e-4
+    inner_iter: int = 50
+    eps: float = 1e-4
 
     def refine(
         self, X: ArrayLike, P: ArrayLike, S_target: ArrayLike, pool: Pool | None = None, progress: bool = True

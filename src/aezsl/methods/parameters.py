@@ -1,0 +1,57 @@
+"""Parameters of an estimator, declared once: their names, types and defaults are lines of the class body."""
+
+from collections.abc import Iterator, Mapping
+from inspect import Parameter, Signature, get_annotations
+from typing import Any, ClassVar, get_origin
+
+from sklearn.base import BaseEstimator
+
+#: What ``get_origin`` gives for a ClassVar.
+CLASS_VAR: Any = ClassVar
+
+
+class Declared(BaseEstimator):
+    """An estimator whose constructor follows from its class body, as scikit-learn wants it: it only stores.
+
+    An annotated attribute that has a value is a parameter, ``lam: float = 1.0``. One without a value is fitted, and a
+    ``ClassVar`` is neither. A subclass has the parameters of its parents too, but for those that it fixes. One that
+    writes its own ``__init__`` keeps it.
+    """
+
+    #: Parameters of a parent that are none here, with the value they keep.
+    fixed: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, value in cls.fixed.items():
+            setattr(cls, name, value)
+        if "__init__" not in vars(cls):
+            cls.__init__ = _constructor(list(cls.declared()))  # type: ignore[method-assign]
+
+    @classmethod
+    def declared(cls) -> Iterator[Parameter]:
+        """Name, type and default of every parameter, those of parents first."""
+        types: dict[str, Any] = {}
+        for part in reversed(cls.__mro__):
+            own = get_annotations(part)
+            types |= {name: own[name] for name in own if name in vars(part) and get_origin(own[name]) is not CLASS_VAR}
+        for name in types:
+            if name not in cls.fixed:
+                default = getattr(cls, name)
+                yield Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=types[name])
+
+
+def _constructor(parameters: list[Parameter]) -> Any:
+    signature = Signature([Parameter("self", Parameter.POSITIONAL_ONLY), *parameters])
+
+    def __init__(self: Any, *args: Any, **params: Any) -> None:
+        if unknown := sorted(params.keys() - signature.parameters.keys()):
+            known = ", ".join(parameter.name for parameter in parameters)
+            raise TypeError(f"{type(self).__name__} has no parameter {', '.join(unknown)}; it takes: {known}")
+        values = signature.bind(self, *args, **params)
+        values.apply_defaults()
+        for parameter in parameters:
+            setattr(self, parameter.name, values.arguments[parameter.name])
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
