@@ -1,4 +1,4 @@
-"""The comparison of all methods in one run."""
+"""All methods in one run: every method through its conventional pipeline, and the table that compares them."""
 
 import json
 
@@ -30,6 +30,23 @@ def test_every_method_has_a_line_with_its_own_result(catalog):
     assert table.loc["aezsl_lr", "kind"] == "transductive"
     assert table.loc["aezsl", "kind"] == "inductive"
     assert "published on other features" in catalog.load("table1_text").lower()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_conventional_pipeline(catalog, name):
+    problem = make_problem("zsl")
+    metrics, predictions = catalog.load(f"{name}.metrics"), catalog.load(f"{name}.predictions")
+    right = predictions["true"] == predictions["predicted"]
+    assert metrics["accuracy"] == metrics["hit_at_1"] == right.mean()
+    assert set(predictions["label_space"]) == {"unseen"}
+    assert set(predictions["predicted"]) <= set(problem.unseen_names)
+    assert catalog.load(f"{name}.per_class")["images"].sum() == len(problem.X_test)
+    assert catalog.load(f"{name}.model").recipe == "how to prepare new data"  # with every model
+    if METHODS[name].pool:
+        history = catalog.load(f"{name}.refinement_history")
+        assert {"changed", "differ_from_start", "classes_in_use"} <= set(history)
+        assert history[["round", "changed", "differ_from_start"]].iloc[0].tolist() == [0, 0, 0]
+        assert history["accuracy"].iloc[-1] == metrics["accuracy"]
 
 
 def test_records_say_on_which_problem_a_result_was_made(catalog):

@@ -1,4 +1,5 @@
-"""Every registered method through its own pipelines, in both settings, on the small problem with a projection shift."""
+"""Every method through its generalized pipeline, and what is special about some conventional ones (all of them run in
+test_comparison), on the small problem with a projection shift."""
 
 from dataclasses import replace
 
@@ -13,24 +14,12 @@ from aezsl.selection import SelectionStore, select_parameters
 from tests.helpers.problems import make_problem, run
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_conventional_pipeline(name):
-    problem = make_problem("zsl")
-    catalog = run(create_method_pipeline(name), problem, [name, METHODS[name].refines or name])
-    metrics, predictions = catalog.load(f"{name}.metrics"), catalog.load(f"{name}.predictions")
-    right = predictions["true"] == predictions["predicted"]
-    assert metrics["accuracy"] == metrics["hit_at_1"] == right.mean()
-    assert set(predictions["label_space"]) == {"unseen"}
-    assert set(predictions["predicted"]) <= set(problem.unseen_names)
-    assert catalog.load(f"{name}.per_class")["images"].sum() == len(problem.X_test)
-    assert catalog.load(f"{name}.model").recipe == "how to prepare new data"  # with every model
-    if METHODS[name].pool:
-        history = catalog.load(f"{name}.refinement_history")
-        assert {"changed", "classes_in_use"} <= set(history)
-        assert history["accuracy"].iloc[-1] == metrics["accuracy"]
+#: One method per shape of pipeline; the others are slow, because together they take as long as all other quick tests.
+QUICK = ("eszsl", "aezsl_lr", "daezsl", "jeac")
+EVERY_METHOD = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", EVERY_METHOD)
 def test_generalized_pipeline(name):
     problem = make_problem("gzsl")
     pipeline = create_method_pipeline(name, "gzsl")

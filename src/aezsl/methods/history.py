@@ -37,27 +37,31 @@ class LabelHistory:
             labels[samples] = new
             yield labels
 
-    def table(self, true: Labels | None = None) -> pd.DataFrame:
-        """One row per round: its number, what was recorded, labels changed and classes in use; with true labels, -1
-        where one is not known, the accuracy of all current labels, too.
+    def table(self, true: Labels | None = None, with_start: bool = False) -> pd.DataFrame:
+        """One row per round: its number, what was recorded, how many labels changed in it, how many differ from the
+        start after it, classes in use; with true labels, -1 where one is not known, the accuracy of all labels, too.
+
+        with_start : the start comes first, as round 0.
         """
-        known = None if true is None else true >= 0
-        scored = known is not None and bool(known.any())
-        rows = []
+        scored = true is not None and bool((true >= 0).any())
+        described = [self._describe(0, self.start, 0, true if scored else None)] if with_start else []
         for number, labels in enumerate(self.rounds(), start=1):
-            row: dict[str, float | None] = {"round": number, **self._numbers[number - 1]}
-            row |= {"changed": len(self._changes[number - 1][0]), "classes_in_use": len(np.unique(labels))}
-            found: dict[str, float | None] = {"accuracy": None, "per_class_accuracy": None}
-            if scored:
-                assert true is not None  # or nothing could be scored
-                found = {
-                    "accuracy": accuracy(true[known], labels[known]),
-                    "per_class_accuracy": per_class_accuracy(true[known], labels[known]),
-                }
-            rows.append(row | found)
-        columns = ["round", "changed", "classes_in_use", "accuracy", "per_class_accuracy"]
-        table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+            changed = len(self._changes[number - 1][0])
+            row = self._describe(number, labels, changed, true if scored else None)
+            described.append({"round": number, **self._numbers[number - 1], **row})
+        columns = list(self._describe(0, self.start, 0, None))
+        table = pd.DataFrame(described) if described else pd.DataFrame(columns=columns)
         return table.assign(note=self.note) if self.note else table
+
+    def _describe(self, number: int, labels: Labels, changed: int, true: Labels | None) -> dict[str, float | None]:
+        found: dict[str, float | None] = {"accuracy": None, "per_class_accuracy": None}
+        if true is not None:
+            known = true >= 0
+            pair = true[known], labels[known]
+            found = {"accuracy": accuracy(*pair), "per_class_accuracy": per_class_accuracy(*pair)}
+        different = int((labels != self.start).sum())
+        in_use = len(np.unique(labels))
+        return {"round": number, "changed": changed, "differ_from_start": different, "classes_in_use": in_use, **found}
 
     def state(self) -> dict[str, Any]:
         """All of it as arrays."""

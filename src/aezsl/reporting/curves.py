@@ -14,15 +14,16 @@ LOGARITHMIC_FROM = 50
 
 
 def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:
-    """Accuracy of all current labels against the rounds; where labels are not known, how many changed."""
+    """Accuracy of all labels against the rounds, the start being round 0; where none is known, how many changed."""
     known = len(history) > 0 and history["accuracy"].notna().all()
-    title = f"{name}: label refinement, {len(history)} round{'' if len(history) == 1 else 's'}"
+    rounds = int((history["round"] > 0).sum())
+    title = f"{name}: label refinement, {rounds} round{'' if rounds == 1 else 's'}"
     figure, axes = line_figure("Round", "Accuracy of all labels (%)" if known else "Labels changed", title)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     marker = "o" if len(history) < 60 else ""
     if known:
         axes.plot(history["round"], 100 * history["accuracy"], marker=marker, color=BLUE)
-        axes.axhline(100 * history["accuracy"].iloc[0], color=GREY, linestyle="--", linewidth=1, label="first round")
+        axes.axhline(100 * history["accuracy"].iloc[0], color=GREY, linestyle="--", linewidth=1, label="start")
         axes.legend(frameon=False)
     else:
         axes.plot(history["round"], history["changed"], marker=marker, color=BLUE)

@@ -29,7 +29,7 @@ def adapt_to_pool(trained: TrainedModel, problem: Problem) -> tuple[TargetClassi
 
 
 def describe_rounds(classifier: TargetClassifier, problem: Problem) -> pd.DataFrame:
-    """One row per round. Test labels enter here, and nowhere before."""
+    """What the pool's labels were at the start, and after every round. Test labels enter here, and nowhere before."""
     if isinstance(classifier, PoolClassifier):
-        return classifier.rounds.table(problem.y_test)
+        return classifier.rounds.table(problem.y_test, with_start=True)
     return LabelHistory(problem.y_test).table()  # no pool, no round
