@@ -13,7 +13,6 @@ from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pi
 from aezsl.selection import SelectionStore, select_parameters
 from tests.helpers.problems import make_problem, run
 
-
 #: One method per shape of pipeline; the others are slow, because together they take as long as all other quick tests.
 QUICK = ("eszsl", "aezsl_lr", "daezsl", "jeac")
 EVERY_METHOD = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
