@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from aezsl.encoders.images.backbones import available_cores
-from aezsl.encoders.images.extraction import read_image
 from aezsl.encoders.images.networks import googlenet_classifier
 from aezsl.files import file_digest
+from aezsl.formats.images import read_image
 
 #: Of ImageNet's pixels, by channel: what GoogLeNet's published weights expect.
 MEAN, STD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
