@@ -48,6 +48,16 @@ def file_digest(path: str | Path) -> str:
         return ""
 
 
+def folder_digest(folder: Path) -> str:
+    """Of the names and contents of all files below a folder, but for hidden ones and pages of text about it."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_file() and path.suffix != ".md" and not any(part.startswith(".") for part in relative.parts):
+            digest.update(f"{relative.as_posix()}\0{file_digest(path)}\0".encode())
+    return digest.hexdigest()
+
+
 def has_digest(path: str | Path, digest: str) -> bool:
     """Whether a file has the content that ``digest`` was taken of; one of another size is not read."""
     try:

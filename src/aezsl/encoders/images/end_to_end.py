@@ -93,9 +93,11 @@ class ImageInputs:
         return np.concatenate(blocks)
 
     def fingerprint(self) -> str:
-        """From the files' names, sizes and dates, and from the weights that the encoder starts with."""
+        """From the content of the files, and from the weights that the encoder starts with."""
         assert self.encoder is not None
-        digest = hashlib.sha256(repr((self.size, [(path, file_digest(path)) for path in self.paths])).encode())
+        with ThreadPoolExecutor(available_cores()) as pool:
+            contents = list(pool.map(file_digest, self.paths))
+        digest = hashlib.sha256(repr((self.size, contents)).encode())
         for weight in self.encoder.state_dict().values():
             digest.update(weight.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
