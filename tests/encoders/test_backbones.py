@@ -8,9 +8,10 @@ import torch
 from PIL import Image
 
 from aezsl.encoders.images.backbones import make_backbone
-from aezsl.encoders.images.extraction import extract_features, read_image
+from aezsl.encoders.images.extraction import extract_features
 from aezsl.encoders.images.networks import efficientnet_lite0, torchvision_network
 from aezsl.encoders.torchvision import torchvision
+from aezsl.formats.images import read_image
 
 
 @pytest.fixture(scope="module")

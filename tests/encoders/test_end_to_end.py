@@ -6,8 +6,8 @@ import torch
 
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.end_to_end import GoogLeNetFeatures, ImageInputs
-from aezsl.encoders.images.extraction import read_image
 from aezsl.formats.emoji import Emoji
+from aezsl.formats.images import read_image
 from aezsl.methods import make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss

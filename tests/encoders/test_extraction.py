@@ -8,7 +8,7 @@ from PIL import Image
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorSet
 from aezsl.encoders.images.backbones import Backbone
-from aezsl.encoders.images.extraction import UnreadableImageError, extract_features, read_image
+from aezsl.encoders.images.extraction import UnreadableImagesError, extract_features
 from aezsl.pipelines.feature_extraction import nodes
 
 
@@ -87,14 +87,30 @@ def test_unreadable_images_fail_by_name_or_are_skipped(images, tmp_path, monkeyp
     monkeypatch.setattr(nodes, "make_backbone", lambda *_: Counting().backbone)
     settings = {"backbone": "x", "weights": "", "layer": None, "batch_size": 4, "shard_size": 8, "on_error": "fail"}
     cache = VectorStore(tmp_path / "store")
-    with pytest.raises(UnreadableImageError, match=r"2 images cannot be read:(?s:.)*3\.png(?s:.)*20\.png"):
+    with pytest.raises(UnreadableImagesError, match=r"2 images cannot be read:(?s:.)*3\.png(?s:.)*20\.png"):
         nodes.extract(images, cache, settings)
     _, unreadable = nodes.extract(images, cache, settings | {"on_error": "skip"})
     assert set(unreadable) == {"3", "20"}
 
 
-def test_transparency_becomes_white(tmp_path):
-    Image.new("RGBA", (5, 5), (0, 0, 0, 0)).save(tmp_path / "clear.png")
-    assert np.asarray(read_image(tmp_path / "clear.png")).min() == 255
-    Image.new("LA", (5, 5), (10, 255)).save(tmp_path / "grey.png")
-    assert np.asarray(read_image(tmp_path / "grey.png")).max() == 10
+def test_another_image_of_the_same_name_size_and_time_is_not_taken_for_it(tmp_path, store):
+    """Two folders, as an archive unpacks them: bitmaps of one size have files of one size."""
+    for folder, colour in (("one", (250, 0, 0)), ("two", (0, 0, 250))):
+        (tmp_path / folder).mkdir()
+        Image.new("RGB", (10, 10), colour).save(tmp_path / folder / "0.bmp")
+        os.utime(tmp_path / folder / "0.bmp", ns=(1, 1))
+    for folder, expected in (("one", [250, 0, 0]), ("two", [0, 0, 250]), ("one", [250, 0, 0])):
+        images = pd.DataFrame({"image_id": ["0.bmp"], "path": [str(tmp_path / folder / "0.bmp")]})
+        run(images, store, Counting())
+        np.testing.assert_allclose(store.load().get(["0.bmp"], "images", "store")[0], expected, atol=1e-3)
+    again = Counting()
+    run(images, store, again)
+    assert again.seen == 0
+
+
+def test_a_copy_of_an_image_at_another_time_is_known(images, store):
+    run(images, store, Counting())
+    os.utime(images["path"][3], ns=(1, 1))
+    again = Counting()
+    run(images, store, again)
+    assert again.seen == 0

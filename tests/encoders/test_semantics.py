@@ -1,7 +1,10 @@
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.encoders.texts.fingerprints import with_fingerprints
 from aezsl.encoders.texts.semantics import embed_classes, resolve_sources, semantics_fingerprint
 from aezsl.errors import DataError
 
@@ -62,7 +65,7 @@ def test_wordnet_similarity_to_classes_and_their_ancestors(tmp_path):
     np.testing.assert_allclose(vectors, [[1, 1 / 3, 1 / 3, 1 / 2], [1 / 3, 1, 1 / 3, 1 / 2]])
     puppy = pd.DataFrame({"class_name": ["puppy"], "wnid": ["n00000005"]})
     np.testing.assert_allclose(embed_classes(puppy, sources, reference=classes), [[1 / 4, 1 / 2, 1 / 4, 1 / 3]])
-    with pytest.raises(FileNotFoundError, match=r"no file at .*none, which semantics of kind 'wordnet'"):
+    with pytest.raises(DataError, match=r"no file at .*none, which semantics of kind 'wordnet'"):
         semantics_fingerprint(classes, [{"kind": "wordnet", "path": str(tmp_path / "none")}])
 
 
@@ -83,6 +86,44 @@ def test_fingerprint_follows_text_and_settings():
     first = semantics_fingerprint(CLASSES, [{"kind": "text", "encoder": "minilm"}])
     assert first != semantics_fingerprint(CLASSES, [{"kind": "text", "encoder": "other"}])
     assert first != semantics_fingerprint(CLASSES.assign(text="same"), [{"kind": "text", "encoder": "minilm"}])
+
+
+def test_a_changed_file_is_noticed_whatever_its_size_and_date(tmp_path):
+    file = tmp_path / "v.txt"
+    sources = [{"kind": "class_vectors", "path": str(file)}]
+    seen = []
+    for number in (1, 2):
+        file.write_text("".join(f"{name} {number} 1\n" for name in CLASSES["class_name"]))
+        os.utime(file, ns=(1, 1))
+        seen.append((semantics_fingerprint(CLASSES, sources), with_fingerprints(sources)))
+    assert seen[0][0] != seen[1][0]
+    embed_classes(CLASSES, seen[1][1])
+    with pytest.raises(DataError, match=r"v\.txt is not what it was .*: bring it back, or train again"):
+        embed_classes(CLASSES, seen[0][1])
+
+
+def test_a_changed_encoder_is_noticed(tmp_path):
+    encoder = tmp_path / "encoder"
+    (encoder / "pooling").mkdir(parents=True)
+    source = {"kind": "text", "encoder": str(encoder)}
+    found = set()
+    for place, content in (("weights", "one"), ("weights", "two"), ("pooling/config.json", "{}")):
+        (encoder / place).write_text(content)
+        os.utime(encoder / place, ns=(1, 1))
+        found.add(semantics_fingerprint(CLASSES, [source]))
+    assert len(found) == 3
+    (before,) = with_fingerprints([source])
+    (encoder / "README.md").write_text("about it")
+    assert with_fingerprints([source]) == [before]
+    (encoder / "weights").write_text("new")
+    with pytest.raises(DataError, match="encoder is not what it was"):
+        embed_classes(CLASSES, [before])
+
+
+def test_an_encoder_that_cannot_be_loaded_is_named(tmp_path):
+    (tmp_path / "modules.json").write_text("nonsense")
+    with pytest.raises(DataError, match=r"sentence encoder .* cannot be loaded .*: give the folder or the name"):
+        embed_classes(CLASSES, [{"kind": "text", "encoder": str(tmp_path)}])
 
 
 def test_gaps_are_named(tmp_path, vector_file):

@@ -1,7 +1,14 @@
+import os
+import zipfile
+from io import BytesIO
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from aezsl.errors import DataError
 from aezsl.formats.feature_files import import_features
 
 IMAGES = pd.DataFrame({"image_id": ["a", "b", "c"], "path": ["", "", ""], "class_name": ["x", "x", "y"]})
@@ -41,18 +48,94 @@ def test_parquet_is_read(tmp_path):
     assert imported(tmp_path / "features.parquet") == {"a": 3, "b": 1, "c": 5}
 
 
-def test_what_does_not_fit_is_refused(tmp_path):
-    np.savez(tmp_path / "short.npz", X=np.zeros((2, 2)))
-    np.savez(tmp_path / "strangers.npz", X=np.zeros((3, 2)), image_id=np.array(["a", "b", "z"]))
-    np.savez(tmp_path / "odd.npz", Z=np.zeros(3))
-    for name, message in [
-        ("short.npz", "2 rows and no image_id"),
-        ("strangers.npz", "no row in .*for example 'c'"),
-        ("odd.npz", "must hold one of"),
-        ("nothing.npz", "no feature file at"),
-    ]:
-        with pytest.raises((ValueError, FileNotFoundError), match=message):
-            imported(tmp_path / name)
+GOOD = {"X": np.ones((3, 2)), "image_id": np.array(["a", "b", "c"])}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": np.zeros((2, 2))}, "2 rows and no image_id"),
+        (GOOD | {"image_id": np.array(["a", "b", "z"])}, "1 of 3 images have no row in .*for example 'c'"),
+        (GOOD | {"image_id": np.array(["a", "b", "b"])}, "more than one row for b"),
+        (GOOD | {"image_id": np.array(["a", "b"])}, "expected 3 names, got shape"),
+        (GOOD | {"image_id": np.array([["a", "b", "c"]])}, "expected 3 names, got shape"),
+        (GOOD | {"image_id": np.array([0.5, 1, 2])}, "must be text, got 0.5"),
+        (GOOD | {"X": np.ones(3)}, r"X must be a matrix .* shape \(3,\)"),
+        (GOOD | {"X": np.ones((3, 2, 1, 1))}, r"X must be a matrix .* shape \(3, 2, 1, 1\)"),
+        (GOOD | {"X": np.ones((3, 0))}, "X must be a matrix"),
+        (GOOD | {"X": np.array([["1"] * 2] * 3)}, "real numbers, got <U1"),
+        (GOOD | {"X": np.ones((3, 2), dtype=complex)}, "real numbers, got complex"),
+        (GOOD | {"X": np.ones((3, 2), dtype="M8[s]")}, "real numbers, got datetime"),
+        (GOOD | {"X": np.array([[1, 2], [np.nan, 1], [1, 1]])}, "1 images .* for example 'b'"),
+        (GOOD | {"X": np.array([[1, 2], [1, 1], [1, 1e300]])}, "beyond single precision, for example 'c'"),
+        ({"Z": np.zeros(3)}, "must hold one of X, features, vectors"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):
+    np.savez(tmp_path / "x.npz", **arrays)
+    with pytest.raises(DataError, match=message) as caught:
+        imported(tmp_path / "x.npz")
+    assert "x.npz" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"image_id": list("abc"), "vector": [[1.0, 1.0, 1.0], [2.0], [3.0, 3.0]]}, "the same length, 3 .* 1 numbers"),
+        ({"image_id": list("abc"), "vector": [[1.0, 1.0], None, [1.0] * 4]}, "the same length, 2 .* nan numbers"),
+        ({"image_id": list("abc"), "vector": [[1.0], [None], [1.0]]}, "missing, infinite .* for example 'b'"),
+        ({"image_id": list("abc"), "vector": [[], [], []]}, "must be lists of numbers|matrix of real numbers"),
+        ({"image_id": list("abc"), "vector": [["x"]] * 3}, "must be lists of numbers"),
+        ({"image_id": list("abc"), "vector": [1.0, 2.0, 3.0]}, "must be lists of numbers"),
+        ({"image_id": list("aab"), "vector": [[1.0]] * 3}, "more than one row for a"),
+        ({"image_id": ["a", None, "c"], "vector": [[1.0]] * 3}, "must be text, got None"),
+        ({"id": list("abc"), "vector": [[1.0]] * 3}, "it has no image_id"),
+        ({"image_id": list("abc"), "features": [[1.0]] * 3}, "it has no vector"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(tmp_path, columns, message):
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match=message) as caught:
+        imported(tmp_path / "x.parquet")
+    assert "x.parquet" in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet", "mat"])
+def test_damaged_files_are_refused_by_name(tmp_path, suffix):
+    file = tmp_path / f"x.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(pa.table({"image_id": list("abc"), "vector": [[1.0]] * 3}), file)
+    else:
+        np.savez(tmp_path / "x.npz", **GOOD)
+    whole = (tmp_path / "x.npz").read_bytes() if suffix == "mat" else file.read_bytes()
+    for content in (b"", whole[:30], whole[: len(whole) // 2], whole[:-5], b"hello"):
+        file.write_bytes(content)
+        with pytest.raises(DataError, match=rf"x\.{suffix} .*fetch it again"):
+            imported(file)
+
+
+def test_a_header_that_claims_too_much_is_refused(tmp_path):
+    buffer = BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": (2**40, 2)})
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as file:
+        file.writestr("X.npy", buffer.getvalue())
+    with pytest.raises(DataError, match=r"x\.npz cannot be read"):
+        imported(tmp_path / "x.npz")
+
+
+def test_what_is_not_there_is_named(tmp_path):
+    for path in (None, "", tmp_path / "nothing.npz"):
+        with pytest.raises(DataError, match=r"no feature file at .*: set feature_extraction\.path"):
+            imported(path) if path else import_features(IMAGES, path, Store(()))
     (tmp_path / "features.txt").write_text("")
-    with pytest.raises(ValueError, match=r"expected \.npz, \.parquet or \.mat"):
+    with pytest.raises(DataError, match=r"expected \.npz, \.parquet or \.mat"):
         imported(tmp_path / "features.txt")
+
+
+def test_another_file_of_the_same_size_and_time_is_another_set(tmp_path):
+    found = set()
+    for value in (1.0, 2.0):
+        np.savez(tmp_path / "x.npz", **GOOD | {"X": np.full((3, 2), value)})
+        os.utime(tmp_path / "x.npz", ns=(1, 1))
+        found.add(import_features(IMAGES, str(tmp_path / "x.npz"), Store(())).fingerprint)
+    assert len(found) == 2

@@ -1,3 +1,4 @@
+import os
 import unicodedata
 
 import numpy as np
@@ -5,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.formats.folder import TEXT_COLUMNS, Folder
+from aezsl.formats.class_table import TEXT_COLUMNS
+from aezsl.formats.folder import Folder
 from tests.helpers.layouts import write_folder
 from tests.helpers.trees import folder, quick, refused, touch, words, write
 
@@ -91,6 +93,19 @@ HEADER = "class_name,role,description\n"
         ("class_name,role,big\ncat,seen,1\ndog,unseen,yes\n", ["'big'", "'dog'", "'yes'", "description"]),
         ("class_name,role,big\ncat,seen,1\ndog,unseen,\n", ["'big'", "must be a number"]),
         ("class_name,role,big\ncat,seen,inf\ndog,unseen,1\n", ["'big'", "must be a number"]),
+        ("class_name,role,big\ncat,seen,1e39\ndog,unseen,1\n", ["'big'", "'cat'", "3e38", "'1e39'"]),
+        ("class_name,role,big\ncat,seen,1e-60\ndog,unseen,1\n", ["'big'", "'cat'", "1e-38", "'1e-60'"]),
+        (",class_name,role,big\n0,cat,seen,1\n1,dog,unseen,2\n", ["without a name", "counts rows", "index=False"]),
+        ("Unnamed: 0,class_name,role,big\n0,cat,seen,1\n1,dog,unseen,2\n", ["'Unnamed: 0'", "counts rows"]),
+        ("class_name,role,ID,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'ID'", "counts rows", "delete it"]),
+        ("class_name,role,legs,legs\ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs' more than once"]),
+        ("class_name,role,legs, legs \ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs' more than once"]),
+        ("class_name,role,legs,legs.1\ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs.1'", "repetition of 'legs'"]),
+        ("class_name,role,role.1,big\ncat,seen,4,1\ndog,unseen,4,2\n", ["'role.1'", "repetition of 'role'"]),
+        (
+            "class_name,role,key,big\ncat,seen,1,1\n" + "".join(f"c{i},unseen,{i},{i * i}\n" for i in range(2, 7)),
+            ["'key'", "counts rows"],
+        ),
     ],
 )
 def test_wrong_tables_are_refused(tree, text, parts):
@@ -114,10 +129,75 @@ def test_missing_images_are_refused(tree):
         load(tree)
 
 
-def test_other_files_are_passed_over(tree):
-    for file in ("images/cat/Thumbs.db", "images/cat/.hidden.jpg", "images/.cache/x.jpg", "images/readme.txt"):
+def test_what_is_not_read_is_counted_and_named(tree, caplog):
+    rest = {
+        "hidden files": ["images/cat/.hidden.jpg"],
+        "files .heic": ["images/cat/1.heic", "images/cat/2.HEIC"],
+        "hidden folders": ["images/.cache/x.jpg", "images/cat/.thumbs/x.jpg"],
+        "files .txt": ["images/readme.txt"],
+        "images beside the folders": ["images/loose.png"],
+        "folders beside images": ["test/1.jpg"],
+        "files without a suffix": ["notes"],
+    }
+    for files in rest.values():
+        for file in files:
+            touch(tree, file)
+    os.mkfifo(tree / "images/cat/pipe.jpg")
+    with caplog.at_level("WARNING"):
+        assert list(load(tree).images["image_id"]) == ["images/cat/0.jpg"]
+    for kind, files in {**rest, "links to nothing, pipes or devices": ["images/cat/pipe.jpg"]}.items():
+        line = next(line for line in caplog.messages if f"not read are {kind}:" in line)
+        assert f"({len(files)} in all)" in line
+
+
+def test_gif_and_tif_are_images(tree):
+    for file in ("images/cat/1.gif", "images/cat/2.TIF", "images/cat/3.tiff"):
         touch(tree, file)
-    assert list(load(tree).images["image_id"]) == ["images/cat/0.jpg"]
+    assert len(load(tree).images) == 4
+
+
+def test_a_class_may_begin_with_a_dot(tree):
+    write(tree / "classes.csv", HEADER + "cat,seen,x\n.net,unseen,y\n")
+    touch(tree, "images/.net/1.jpg")
+    assert list(load(tree).images["class_name"]) == ["cat", ".net"]
+
+
+@pytest.mark.parametrize("place", ["images/_unlabelled", "images/_unlabeled", "unlabelled", "unlabeled", "_Unlabeled"])
+def test_unlabelled_is_understood_in_either_spelling(tree, place):
+    touch(tree, f"{place}/1.jpg")
+    assert load(tree).images["class_name"].isna().tolist() == [False, True]
+
+
+def test_folders_that_differ_by_normal_form_are_one_class(tmp_path):
+    columns = {"class_name": ["café", "dog"], "role": ["seen", "unseen"], "big": [0, 1]}
+    write_folder(tmp_path, columns, [0, 0])
+    for form, count in (("NFC", 2), ("NFD", 3)):
+        for i in range(count):
+            touch(tmp_path, f"images/{unicodedata.normalize(form, 'café')}/{i}.jpg")
+    images = load(tmp_path).images
+    assert list(images["class_name"]) == ["café"] * 5
+    assert images["image_id"].is_unique
+
+
+@pytest.mark.parametrize("name", [b"images/cat/caf\xe9.jpg", b"images/caf\xe9/1.jpg"])
+def test_names_that_are_not_text_are_refused(tree, name):
+    touch(tree, os.fsdecode(name))
+    with refused("not UTF-8", "udce9", "rename"):
+        load(tree)
+
+
+def test_a_table_that_is_not_a_file_is_refused(tree):
+    (tree / "classes.csv").unlink()
+    (tree / "classes.csv").mkdir()
+    with refused(tree / "classes.csv", "is not a file"):
+        load(tree)
+
+
+def test_the_log_says_which_columns_are_attributes(tree, caplog):
+    write(tree / "classes.csv", "class_name,role,legs,size\ncat,seen,4,0.5\ndog,unseen,4,2\n")
+    with caplog.at_level("INFO"):
+        load(tree)
+    assert "attributes are legs 4 .. 4, size 0.5 .. 2 (2 in all)" in caplog.text
 
 
 def test_names_are_compared_by_letter_not_by_byte(tmp_path):

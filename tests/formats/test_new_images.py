@@ -1,3 +1,5 @@
+import os
+
 from aezsl.formats.new_images import read_new_images
 from tests.helpers.trees import refused, touch, write
 
@@ -31,3 +33,29 @@ def test_what_is_missing_is_named(tmp_path):
     touch(tmp_path, "b.jpg")
     with refused("no table of classes", "none.csv"):
         read_new_images(tmp_path, tmp_path / "none.csv")
+
+
+def test_what_is_not_read_is_counted_and_named(tmp_path, caplog):
+    for name in ("a.jpg", "b.gif", "c.heic", ".thumbs/d.jpg", "deep/e.tif", "deep/.f.jpg"):
+        touch(tmp_path, name)
+    write(tmp_path / "classes.csv", "class_name\nx\n")
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "deep/up").symlink_to(tmp_path)
+    (tmp_path / "elsewhere.png").symlink_to(tmp_path / "nothing")
+    with caplog.at_level("WARNING"):
+        assert read_new_images(tmp_path).images["image_id"].tolist() == ["a.jpg", "b.gif", "deep/e.tif"]
+    for line in (
+        "files .heic: c.heic (1 in all)",
+        "hidden folders: .thumbs (1 in all)",
+        "hidden files: deep/.f.jpg (1 in all)",
+        "links to a folder above: deep/up (1 in all)",
+        "links to nothing, pipes or devices: elsewhere.png, pipe.png (2 in all)",
+    ):
+        assert line in caplog.text
+    assert "classes.csv" not in caplog.text
+
+
+def test_names_that_are_not_text_are_refused(tmp_path):
+    touch(tmp_path, os.fsdecode(b"deep/caf\xe9.jpg"))
+    with refused(tmp_path / "deep", "not UTF-8", "rename"):
+        read_new_images(tmp_path)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import torch
 
-from aezsl.encoders.images.extraction import read_image
 from aezsl.formats.emoji import Emoji
+from aezsl.formats.images import read_image
 from aezsl.serving.model_file import load_trained
 
 SEEN, UNSEEN = ("dog", "cat", "apple", "tangerine"), ("horse", "peach")

@@ -5,6 +5,7 @@ import pandas as pd
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
+from aezsl.formats.image_folders import ImageFolders
 from aezsl.formats.reading import (
     FETCH_AGAIN,
     as_column,
@@ -12,8 +13,6 @@ from aezsl.formats.reading import (
     duplicates,
     find_list,
     first_few,
-    folder_names,
-    image_names,
     image_table,
     read_matrix,
     read_names,
@@ -65,14 +64,16 @@ class AWA2(BenchmarkFormat):
 
     def _images(self, names: list[str]) -> pd.DataFrame:
         folder = self.require("JPEGImages", "one folder of images per class")
-        present = set(folder_names(folder))
+        listing = ImageFolders(folder)
+        present = set(listing.folders(folder))
         if missing := [name for name in names if name not in present]:
             raise DataError(f"{folder} has no folder for {first_few(missing)}; {FETCH_AGAIN}")
         files, labels = [], []
         for name in names:
-            found = image_names(folder / name)
+            found = listing.images(folder / name)
             if not found:
                 raise DataError(f"{folder / name} has no image; {FETCH_AGAIN}")
             files += [f"{name}/{file}" for file in found]
             labels += [name] * len(found)
+        listing.log_rest()
         return image_table(folder, files, labels)

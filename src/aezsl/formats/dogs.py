@@ -7,14 +7,13 @@ import pandas as pd
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
+from aezsl.formats.image_folders import ImageFolders
 from aezsl.formats.mat import read_mat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
     check_known,
     find_list,
     first_few,
-    folder_names,
-    image_names,
     image_table,
     read_lines,
     read_names,
@@ -76,12 +75,14 @@ class Dogs(BenchmarkFormat):
         if self.image_list is not None:
             return self._listed(find_list(self.root, self.image_list, "paths of images"))
         folder = self.require("Images", "one folder of images per breed")
-        names = [name for name in folder_names(folder) if _is_breed(name)]
+        listing = ImageFolders(folder)
+        names = [name for name in listing.folders(folder) if _is_breed(name)]
         if not names:
             raise DataError(f"{folder} has no folder like n02085620-Chihuahua; {FETCH_AGAIN}")
-        files = {name: [f"{name}/{file}" for file in image_names(folder / name)] for name in names}
+        files = {name: [f"{name}/{file}" for file in listing.images(folder / name)] for name in names}
         if empty := [name for name in names if not files[name]]:
             raise DataError(f"{folder}: no image of {first_few(empty)}; {FETCH_AGAIN}")
+        listing.log_rest()
         return files
 
     @staticmethod

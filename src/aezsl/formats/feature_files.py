@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from aezsl.arrays import Float32
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
+from aezsl.errors import DataError
 from aezsl.files import file_digest
+from aezsl.formats.reading import duplicates, first_few, reading
 from aezsl.formats.xlsa17 import read_features
 
 #: Names under which an .npz file may keep the matrix and the ids.
@@ -22,17 +25,21 @@ SHARD_ROWS = 50_000
 #: Rows of a Parquet file that are read, and become a shard, together.
 PARQUET_ROWS = 20_000
 
+Block = tuple[list[str], Float32]
 
-def import_features(images: pd.DataFrame, path: str, store: VectorStore) -> VectorSet:
+
+def import_features(images: pd.DataFrame, path: str | None, store: VectorStore) -> VectorSet:
     """Add the vectors of ``images`` from a feature file to the store, in shards, unless they are there already.
 
     The file is ``.npz`` (X with image_id, or X alone with one row per image in the order of the images table),
     ``.parquet`` (image_id, vector; read piece by piece, so that it may be larger than the memory), or ``.mat``
-    (xlsa17's res101.mat).
+    (xlsa17's res101.mat). Vectors are known by the content of the file.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise FileNotFoundError(f"no feature file at {file}: set feature_extraction.path, or another backbone")
+    file = Path(path or "").expanduser()
+    if not path or not file.is_file():
+        raise DataError(f"no feature file at {path or '(no path)'}: set feature_extraction.path, or another backbone")
+    if file.suffix.lower() not in (".npz", ".parquet", ".mat"):
+        raise DataError(f"cannot read features from {file}: expected .npz, .parquet or .mat")
     digest = file_digest(file)
     found = VectorSet(f"file-{digest}", {"backbone": "file", "weights": file.name, "digest": digest})
     wanted = images["image_id"][~images["image_id"].isin(set(store.known(found.fingerprint)))]
@@ -42,68 +49,120 @@ def import_features(images: pd.DataFrame, path: str, store: VectorStore) -> Vect
     return found
 
 
-def _blocks(file: Path, images: pd.DataFrame, wanted: pd.Series) -> Iterator[tuple[list[str], Float32]]:
+def _blocks(file: Path, images: pd.DataFrame, wanted: pd.Series) -> Iterator[Block]:
     """Ids and vectors of the wanted images, some at a time."""
-    if file.suffix == ".parquet":  # the one format that can be larger than the memory
-        yield from _parquet_blocks(file, wanted)
-        return
-    ids, matrix = read_feature_file(file)
-    rows = _rows(ids, matrix, images, wanted, file)
-    for start in range(0, len(wanted), SHARD_ROWS):
-        part = slice(start, start + SHARD_ROWS)
-        yield wanted.iloc[part].tolist(), matrix[rows[part]].astype(np.float32)
+    with reading(file, "a file of features"):
+        if file.suffix.lower() == ".parquet":  # the one format that can be larger than the memory
+            yield from _parquet_blocks(file, wanted)
+            return
+        ids, matrix = _read_npz(file) if file.suffix.lower() == ".npz" else read_features(file)
+        rows = _rows(ids, matrix, images, wanted, file)
+        for start in range(0, len(wanted), SHARD_ROWS):
+            part = slice(start, start + SHARD_ROWS)
+            names = wanted.iloc[part].tolist()
+            yield names, _checked(file, names, matrix[rows[part]])
 
 
-def _parquet_blocks(file: Path, wanted: pd.Series) -> Iterator[tuple[list[str], Float32]]:
+def _read_npz(file: Path) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+    """Ids (or None where the file has none) and the matrix (n, d)."""
+    with np.load(file, allow_pickle=False) as arrays:
+        key = next((key for key in MATRIX_KEYS if key in arrays), None)
+        if key is None:
+            raise DataError(f"{file} must hold one of {', '.join(MATRIX_KEYS)}, got {first_few(arrays.files)}")
+        id_key = next((key for key in ID_KEYS if key in arrays), None)
+        matrix, ids = arrays[key], arrays[id_key] if id_key else None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise DataError(f"{file}: {key} must be a matrix with one row per image, got an array of shape {matrix.shape}")
+    if ids is not None and ids.shape != (len(matrix),):
+        raise DataError(
+            f"{file}: {id_key} must name every row of {key}, expected {len(matrix)} names, got shape {ids.shape}"
+        )
+    return ids, matrix
+
+
+def _parquet_blocks(file: Path, wanted: pd.Series) -> Iterator[Block]:
     """Ids and vectors of the wanted images, a block of rows at a time, in the order of the file."""
-    _check_ids(pq.read_table(file, columns=["image_id"])["image_id"].to_numpy(), wanted, file)
-    names = pd.Index(wanted)
+    schema = pq.read_schema(file)
+    if missing := {"image_id", "vector"} - set(schema.names):
+        raise DataError(
+            f"{file} must have the columns image_id and vector, it has no {' and no '.join(sorted(missing))}; "
+            f"its columns are {first_few(schema.names)}"
+        )
+    if not _is_numeric_list(schema.field("vector").type):
+        raise DataError(f"{file}: vector must be lists of numbers, got {schema.field('vector').type}")
+    _find(pq.read_table(file, columns=["image_id"])["image_id"].to_numpy(), wanted, file)
+    names, width = pd.Index(wanted), None
     for batch in pq.ParquetFile(file).iter_batches(PARQUET_ROWS, columns=["image_id", "vector"]):
-        ids = batch["image_id"].to_numpy(zero_copy_only=False)
+        ids = _texts(batch["image_id"].to_numpy(zero_copy_only=False), file)
+        lengths = batch["vector"].value_lengths().to_numpy(zero_copy_only=False)
+        width = lengths[0] if width is None else width
+        wrong = np.flatnonzero(lengths != width)  # a missing vector has no length
+        if len(wrong):
+            raise DataError(
+                f"{file}: all vectors must have the same length, {width:g} as the first, got {lengths[wrong[0]]:g} "
+                f"numbers for {ids[wrong[0]]!r}: write every image with its whole vector"
+            )
         keep = names.get_indexer(pd.Index(ids)) >= 0
         if keep.any():
             flat = batch["vector"].flatten().to_numpy(zero_copy_only=False)
-            yield ids[keep].tolist(), flat.reshape(len(ids), -1)[keep].astype(np.float32)
+            kept = ids[keep].tolist()
+            yield kept, _checked(file, kept, flat.reshape(len(ids), -1)[keep])
 
 
-def _check_ids(ids: NDArray[Any], wanted: pd.Series, file: Path) -> NDArray[np.int64]:
+def _is_numeric_list(kind: pa.DataType) -> bool:
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        return False
+    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
+
+
+def _checked(file: Path, names: list[str], vectors: NDArray[Any]) -> Float32:
+    """The vectors in single precision, all of them finite."""
+    if vectors.dtype.kind not in "fiub" or vectors.ndim != 2 or 0 in vectors.shape:
+        raise DataError(f"{file}: features must be a matrix of real numbers, got {vectors.dtype} of {vectors.shape}")
+    with np.errstate(over="ignore"):
+        matrix: Float32 = vectors.astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if len(bad):
+        raise DataError(
+            f"{file}: {len(bad)} images have values that are missing, infinite or beyond single precision, for example "
+            f"{names[bad[0]]!r}: compute their features again"
+        )
+    return matrix
+
+
+def _texts(ids: NDArray[Any], file: Path) -> NDArray[np.object_]:
+    """Ids as text."""
+    decoded = [i.decode() if isinstance(i, bytes) else i for i in ids.tolist()]
+    if wrong := [i for i in decoded if isinstance(i, bool) or not isinstance(i, (str, int))]:
+        raise DataError(f"{file}: ids of images must be text, got {wrong[0]!r}")
+    return np.array([str(i) for i in decoded], dtype=object)
+
+
+def _find(ids: NDArray[Any], wanted: pd.Series, file: Path) -> NDArray[np.int64]:
     """Row of the file for every wanted image."""
-    rows = pd.Index(ids).get_indexer(pd.Index(wanted))
+    names = _texts(ids, file)
+    if repeated := duplicates(names.tolist()):
+        raise DataError(f"{file} has more than one row for {first_few(repeated)}: keep one of each")
+    rows = pd.Index(names).get_indexer(pd.Index(wanted))
     if (rows < 0).any():
         missing = wanted.iloc[int((rows < 0).argmax())]
-        raise ValueError(f"{int((rows < 0).sum())} images have no row in {file}, for example {missing!r}")
+        raise DataError(
+            f"{int((rows < 0).sum())} of {len(wanted)} images have no row in {file}, for example {missing!r}: "
+            "add their features, or take the images out"
+        )
     found: NDArray[np.int64] = rows.astype(np.int64)
     return found
 
 
 def _rows(
-    ids: NDArray[Any] | None, matrix: Float32, images: pd.DataFrame, wanted: pd.Series, file: Path
+    ids: NDArray[Any] | list[str] | None, matrix: NDArray[Any], images: pd.DataFrame, wanted: pd.Series, file: Path
 ) -> NDArray[np.int64]:
     """Row of the matrix for every wanted image."""
     if ids is None:
         if len(matrix) != len(images):
-            raise ValueError(
+            raise DataError(
                 f"{file} has {len(matrix)} rows and no image_id, so it must hold one row for each of the "
                 f"{len(images)} images in their own order; add an image_id array, or use the whole data set"
             )
         return images["image_id"].isin(set(wanted)).to_numpy().nonzero()[0]
-    return _check_ids(ids, wanted, file)
-
-
-def read_feature_file(file: Path) -> tuple[NDArray[Any] | None, Float32]:
-    """Ids (or None where the file has none) and the matrix (n, d)."""
-    if file.suffix == ".npz":
-        with np.load(file, allow_pickle=False) as arrays:
-            key = next((key for key in MATRIX_KEYS if key in arrays), None)
-            if key is None:
-                raise ValueError(f"{file} must hold one of {MATRIX_KEYS}, got {arrays.files}")
-            id_key = next((key for key in ID_KEYS if key in arrays), None)
-            return (arrays[id_key] if id_key else None), arrays[key]
-    if file.suffix == ".parquet":
-        table = pq.read_table(file, columns=["image_id", "vector"])
-        column = table["vector"].combine_chunks()
-        return table["image_id"].to_numpy(), np.vstack(column.to_numpy(zero_copy_only=False))
-    if file.suffix == ".mat":
-        ids, matrix = read_features(file)
-        return np.array(ids), matrix
-    raise ValueError(f"cannot read features from {file}: expected .npz, .parquet or .mat")
+    return _find(np.asarray(ids), wanted, file)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from aezsl.data.benchmark import OFFICIAL_PARTS, Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.reading import find_list, first_few, folder_names, image_names, logger, read_names, reading
+from aezsl.formats.image_folders import ImageFolders
+from aezsl.formats.reading import find_list, first_few, logger, read_names, reading
 from aezsl.formats.wordnet import WNID
 
 #: Paths of some images of one or several classes, and the wnid of each.
@@ -123,14 +124,16 @@ class ImageNet(BenchmarkFormat):
             if str(self.folders[folder]).startswith("test") and not (self.root / folder).is_dir():
                 continue
             place = self.require(folder, "folders of images named by wnid") if folder else self.root
-            names = [name for name in folder_names(place) if WNID.fullmatch(name)]
+            listing = ImageFolders(place)
+            names = [name for name in listing.folders(place) if WNID.fullmatch(name)]
             if not names:
                 raise DataError(f"{place} has no folder named by a wnid, like n01440764")
             for name in names:
                 if wanted is None or name in wanted:
                     prefix = f"{folder.strip('/')}/{name}/" if folder else f"{name}/"
-                    files = [prefix + file for file in image_names(place / name)]
+                    files = [prefix + file for file in listing.images(place / name)]
                     yield pa.array(files, pa.string()), pa.repeat(pa.scalar(name, pa.string()), len(files))
+            listing.log_rest()
 
     def _listed(self, given: str) -> Iterator[Block]:
         path = find_list(self.root, given, "paths of images")

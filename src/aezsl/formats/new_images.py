@@ -7,8 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from aezsl.errors import DataError
-from aezsl.formats.folder import read_class_table
-from aezsl.formats.reading import IMAGE_SUFFIXES, image_table
+from aezsl.formats.class_table import read_class_table
+from aezsl.formats.image_folders import ImageFolders
+from aezsl.formats.images import IMAGE_SUFFIXES
+from aezsl.formats.reading import image_table
 
 
 @dataclass(frozen=True)
@@ -28,18 +30,27 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
     """
     if not folder.is_dir():
         raise DataError(f"no folder {folder}: give the folder of images as --params=predict.images=...")
-    files = sorted(
-        os.path.relpath(os.path.join(place, file), folder)
-        for place, _, names in os.walk(folder)
-        for file in names
-        if file.lower().endswith(IMAGE_SUFFIXES) and not file.startswith(".")
-    )
+    table = classes or folder / "classes.csv"
+    listing = ImageFolders(folder, [table, folder / "classes.csv"])
+    files = sorted(os.path.relpath(file, folder) for file in _images_below(listing, folder, set()))
+    listing.log_rest()
     if not files:
         raise DataError(f"{folder} has no images: expected {', '.join(IMAGE_SUFFIXES)}")
     images = image_table(folder, files, [None] * len(files))
-    table = classes or folder / "classes.csv"
-    if classes is None and not table.is_file():
+    if classes is None and not table.exists():
         return NewImages(images, None)
-    if not table.is_file():
+    if not table.exists():
         raise DataError(f"no table of classes at {table}: give it as --params=predict.classes=...")
     return NewImages(images, *read_class_table(table))
+
+
+def _images_below(listing: ImageFolders, folder: Path, above: set[Path]) -> list[Path]:
+    """Images of a folder and of all folders in it, through links too unless they lead back to where they are."""
+    above = above | {folder.resolve()}
+    found = [folder / name for name in listing.images(folder)]
+    for name in listing.folders(folder):
+        if (folder / name).resolve() in above:
+            listing.pass_over("links to a folder above", folder / name)
+        else:
+            found += _images_below(listing, folder / name, above)
+    return found

@@ -1,4 +1,4 @@
-"""What the adapters share: lists, numbered tables and image folders, read so that an error names the file at fault."""
+"""What the adapters share: lists and numbered tables, read so that an error names the file at fault."""
 
 import difflib
 import logging
@@ -16,7 +16,6 @@ from aezsl.errors import DataError
 
 logger = logging.getLogger(__name__)
 
-IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
 #: Published lists of unseen classes, one class per line; ``unseen_list`` takes their names. See data/01_raw/README.md.
 SPLITS = Path(__file__).parent / "splits"
 FETCH_AGAIN = "it may be truncated, or not the official file: fetch it again"
@@ -138,22 +137,6 @@ def roles_from_unseen(class_names: Sequence[str], unseen: Sequence[str], source:
         raise DataError(f"{source} lists all {len(class_names)} classes as unseen: none is left to learn from")
     lookup = set(unseen)
     return ["unseen" if name in lookup else "seen" for name in class_names]
-
-
-def image_names(folder: Path) -> list[str]:
-    """File names of the images directly in a folder, sorted; other files are passed over."""
-    with reading(folder, "a folder of images"), os.scandir(folder) as entries:
-        return sorted(
-            entry.name
-            for entry in entries
-            if not entry.name.startswith(".") and entry.name.lower().endswith(IMAGE_SUFFIXES) and entry.is_file()
-        )
-
-
-def folder_names(folder: Path) -> list[str]:
-    """Names of the folders in a folder, sorted, without hidden ones."""
-    with reading(folder, "a folder of folders"), os.scandir(folder) as entries:
-        return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
 
 
 def image_table(folder: Path, files: Sequence[str], class_names: Sequence[str | None]) -> pd.DataFrame:

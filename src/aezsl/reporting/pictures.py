@@ -6,7 +6,8 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from aezsl.encoders.images.extraction import read_image
+from aezsl.errors import DataError
+from aezsl.formats.images import read_image
 from aezsl.reporting.style import CAPTION_SIZE, GREY
 
 
@@ -15,9 +16,9 @@ def show_image(axes: Axes, path: str | None) -> None:
     axes.axis("off")
     try:
         if not isinstance(path, str):  # a table without this image has NaN here
-            raise FileNotFoundError(path)
+            raise DataError("no image")
         axes.imshow(read_image(path))
-    except (OSError, ValueError):
+    except DataError:
         axes.annotate(
             "no image", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center", size=CAPTION_SIZE, color=GREY
         )
@@ -31,7 +32,7 @@ def data_uri(path: Path | None, width: int | None = None) -> str:
     """
     try:
         image = read_image(path) if path else None
-    except OSError:  # a run that was interrupted may leave half a file
+    except DataError:  # a run that was interrupted may leave half a file
         image = None
     if image is None:
         return ""

@@ -55,7 +55,7 @@ def assemble_problem(
         },
         features=problem.feature_normaliser,
         semantics=problem.semantic_normaliser,
-        sources=resolve_sources(classes, embedding["sources"]),
+        sources=semantics.config.get("sources") or resolve_sources(classes, embedding["sources"]),
         attribute_names=attribute_names,
         classes=classes[[column for column in KEPT_COLUMNS if column in classes]],
         class_vectors=semantics.get(classes["class_name"].tolist(), "classes", "semantics"),

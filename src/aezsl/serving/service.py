@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from aezsl.encoders.images.extraction import read_image
-from aezsl.formats.folder import read_class_table
+from aezsl.formats.class_table import read_class_table
+from aezsl.formats.images import read_image
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.trained import TOP, TrainedModel

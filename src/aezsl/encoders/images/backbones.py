@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TRANSFORMING = ("googlenet", "inception_v3")
 
 #: Raised whenever the same image file would give other pixels, so that no stored feature outlives the code it is from.
-PREPROCESSING = 2
+PREPROCESSING = 3
 
 Engine = tuple[Callable[[Image.Image], Float32], Callable[[Float32], Float32]]
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from aezsl.encoders.images.backbones import available_cores
-from aezsl.encoders.images.extraction import read_image
 from aezsl.encoders.images.networks import googlenet_classifier
 from aezsl.files import file_digest
+from aezsl.formats.images import read_image
 
 #: Of ImageNet's pixels, by channel: what GoogLeNet's published weights expect.
 MEAN, STD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
@@ -93,9 +93,11 @@ class ImageInputs:
         return np.concatenate(blocks)
 
     def fingerprint(self) -> str:
-        """From the files' names, sizes and dates, and from the weights that the encoder starts with."""
+        """From the content of the files, and from the weights that the encoder starts with."""
         assert self.encoder is not None
-        digest = hashlib.sha256(repr((self.size, [(path, file_digest(path)) for path in self.paths])).encode())
+        with ThreadPoolExecutor(available_cores()) as pool:
+            contents = list(pool.map(file_digest, self.paths))
+        digest = hashlib.sha256(repr((self.size, contents)).encode())
         for weight in self.encoder.state_dict().values():
             digest.update(weight.detach().cpu().numpy().tobytes())
         return digest.hexdigest()

@@ -4,8 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,26 +16,14 @@ from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
 from aezsl.encoders.images.backbones import Backbone, available_cores
 from aezsl.errors import DataError
-from aezsl.files import file_digest
+from aezsl.files import content_digest, has_digest
+from aezsl.formats.images import read_content, read_image
 
 log = logging.getLogger(__name__)
 
-#: Decoding hint for JPEG files: at least this size, so that a 12-megapixel photo is not decoded in full.
-DRAFT_SIZE = (320, 320)
 
-
-class UnreadableImageError(DataError):
+class UnreadableImagesError(DataError):
     """Some image files cannot be decoded."""
-
-
-def read_image(path: str | Path | IO[bytes]) -> Image.Image:
-    """An image file as RGB, on white where it is transparent."""
-    with Image.open(path) as image:
-        image.draft("RGB", DRAFT_SIZE)
-        if image.mode in ("RGB", "L"):
-            return image.convert("RGB")
-        rgba = image.convert("RGBA")
-    return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
 
 
 def extract_features(
@@ -46,18 +33,16 @@ def extract_features(
     batch_size: int = 8,
     shard_size: int = 512,
 ) -> Iterator[tuple[VectorChunk | None, dict[str, str]]]:
-    """Features of the images that are not ``known`` (image_id -> digest) yet, a shard at a time.
+    """Features of the images that are not ``known`` (image_id -> digest of the content) yet, a shard at a time.
 
     Yields the vectors of a shard, if it has any, and all unreadable images so far (image_id -> reason).
     """
-    digests = images["path"].map(file_digest)
-    # One dict look-up per image, vectorised comparison: cheap for a million of them.
-    todo = images[images["image_id"].map(known).ne(digests).to_numpy()]
+    todo = images[_changed(images, known)]
     unreadable: dict[str, str] = {}
     if todo.empty:
         return
     preprocess, network = backbone.load()
-    rows = zip(todo["image_id"], todo["path"], digests.loc[todo.index], strict=True)
+    rows = zip(todo["image_id"], todo["path"], strict=True)
     with (
         ThreadPoolExecutor(available_cores()) as pool,
         tqdm(total=len(images), initial=len(images) - len(todo), desc="features", unit="image") as bar,
@@ -79,20 +64,36 @@ def extract_features(
             yield chunk, unreadable
 
 
+def _changed(images: pd.DataFrame, known: Mapping[str, str]) -> NDArray[np.bool_]:
+    """Which images are not known, or have another content than the one that is: all known ones are read."""
+
+    def changed(row: tuple[str, str]) -> bool:
+        image_id, path = row
+        return image_id not in known or not has_digest(path, known[image_id])
+
+    rows = list(zip(images["image_id"], images["path"], strict=True))
+    with (
+        ThreadPoolExecutor(available_cores()) as pool,
+        tqdm(pool.map(changed, rows), total=len(rows), desc="known features", unit="image", delay=5) as answers,
+    ):
+        return np.fromiter(answers, dtype=bool, count=len(rows))
+
+
 def _prepare_ahead(
     pool: ThreadPoolExecutor,
-    rows: Iterator[tuple[str, str, str]],
+    rows: Iterator[tuple[str, str]],
     preprocess: Callable[[Image.Image], Any],
     batch_size: int,
 ) -> Iterator[list[tuple[str, str, Any]]]:
     """Batches of (image_id, digest, pixels or the reason why there are none), decoded while the network runs."""
 
-    def prepare(row: tuple[str, str, str]) -> tuple[str, str, Any]:
-        image_id, path, digest = row
+    def prepare(row: tuple[str, str]) -> tuple[str, str, Any]:
+        image_id, path = row
         try:
-            return image_id, digest, preprocess(read_image(path))
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            return image_id, digest, f"{path}: {error}"
+            content = read_content(path)
+            return image_id, content_digest(content), preprocess(read_image(content, path))
+        except (DataError, ValueError, MemoryError) as error:
+            return image_id, "", str(error) if path in str(error) else f"{path}: {error}"
 
     def submit() -> list[Any]:
         return [pool.submit(prepare, row) for row in islice(rows, batch_size)]
@@ -117,6 +118,6 @@ def extract_to_store(
         listed = "\n  ".join(list(unreadable.values())[:10])
         message = f"{len(unreadable)} images cannot be read:\n  {listed}"
         if settings["on_error"] == "fail":
-            raise UnreadableImageError(f"{message}\nRepair or remove them, or set feature_extraction.on_error to skip")
+            raise UnreadableImagesError(f"{message}\nRepair or remove them, or set feature_extraction.on_error to skip")
         log.warning("%s\nThey are left out.", message)
     return VectorSet(backbone.fingerprint, backbone.config), unreadable

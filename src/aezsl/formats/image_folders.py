@@ -1,0 +1,104 @@
+"""Folders of images: what is read, and a word about everything that is not."""
+
+import logging
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from aezsl.errors import DataError
+from aezsl.formats.images import IMAGE_SUFFIXES
+from aezsl.formats.reading import first_few, reading
+
+log = logging.getLogger(__name__)
+
+HIDDEN = "hidden folders"
+
+
+class ImageFolders:
+    """Lists folders below ``root`` and counts, by kind, the files and folders that are passed over.
+
+    One rule for all readers: an image is a regular file with a suffix of ``IMAGE_SUFFIXES`` whose name does not begin
+    with a dot. Whatever else lies there is counted and named by ``log_rest``; a name that is not UTF-8 could not be
+    stored with the results and is refused.
+
+    read_otherwise : files that somebody else reads, so that they are not worth a word.
+    """
+
+    def __init__(self, root: Path, read_otherwise: Iterable[Path] = ()) -> None:
+        self.root = root
+        self._known = set(read_otherwise)
+        self._rest: dict[str, list[str]] = {}
+
+    def images(self, folder: Path) -> list[str]:
+        """File names of the images directly in a folder, sorted; whatever else is there is counted but for folders."""
+        found = []
+        for entry in self._entries(folder):
+            kind = _kind(entry)
+            if kind == "images":
+                found.append(entry.name)
+            elif kind != "folders":
+                self.pass_over(kind, folder / entry.name)
+        return found
+
+    def folders(self, folder: Path, known: Iterable[str] = ()) -> list[str]:
+        """Names of the folders in a folder, sorted, without hidden ones unless ``known``; nothing is counted."""
+        named = set(known)
+        kinds = {entry.name: _kind(entry) for entry in self._entries(folder)}
+        return [name for name, kind in kinds.items() if kind == "folders" or (kind == HIDDEN and name in named)]
+
+    def pass_over_files(self, folder: Path, known: Iterable[str] = ()) -> None:
+        """Count what lies in a folder that should hold folders only, but for the ``known`` names."""
+        named = set(known)
+        for entry in self._entries(folder):
+            kind = _kind(entry)
+            if entry.name not in named and kind != "folders":
+                self.pass_over("images beside the folders" if kind == "images" else kind, folder / entry.name)
+
+    def pass_over(self, kind: str, path: Path) -> None:
+        """Count something that is not read."""
+        if path not in self._known:
+            self._rest.setdefault(kind, []).append(os.path.relpath(path, self.root))
+
+    def log_rest(self) -> None:
+        """Say how many of each kind were passed over, and name some."""
+        for kind, paths in sorted(self._rest.items()):
+            log.warning("%s: not read are %s: %s", self.root, kind, first_few(paths))
+
+    @staticmethod
+    def _entries(folder: Path) -> list[os.DirEntry[str]]:
+        with reading(folder, "a folder"), os.scandir(folder) as entries:
+            every = sorted(entries, key=lambda entry: entry.name)
+        check_names(folder, [entry.name for entry in every])
+        return every
+
+
+def check_names(folder: Path, names: Iterable[str]) -> None:
+    """Refuse names that are not UTF-8: tables of results could not hold them."""
+    if foreign := [ascii(name) for name in names if not _is_text(name)]:
+        raise DataError(f"{folder} has names that are not UTF-8, {first_few(foreign)}: rename them")
+
+
+def folder_names(folder: Path) -> list[str]:
+    """Names of the folders in a folder, sorted, without hidden ones."""
+    return ImageFolders(folder).folders(folder)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # bytes that no character stands for
+        return False
+    return True
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    """What a thing in a folder is: ``folders``, ``images``, or the kind of what is passed over."""
+    hidden = entry.name.startswith(".")
+    if entry.is_dir():
+        return HIDDEN if hidden else "folders"
+    if hidden:
+        return "hidden files"
+    if not entry.is_file():
+        return "links to nothing, pipes or devices"
+    suffix = Path(entry.name).suffix.lower()
+    return "images" if suffix in IMAGE_SUFFIXES else f"files {suffix or 'without a suffix'}"
