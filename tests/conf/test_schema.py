@@ -74,6 +74,7 @@ def test_the_schema_and_base_have_the_same_names():
         ("semantic_embedding.sources=[{kind: text, encodr: minilm}]", "encoder"),
         ("feature_extraction.on_error=skp", "skip"),
         ("selection.rule=frist", "first"),
+        ("aezsl.init.solver=drect", "direct"),
     ],
 )
 def test_a_misspelt_word_is_refused_with_the_nearest_one(checked, monkeypatch, typed, meant):
@@ -125,6 +126,13 @@ def test_a_misspelt_word_is_refused_with_the_nearest_one(checked, monkeypatch, t
         "aezsl_lr.init.centre='no'",
         "aezsl_lr.init.lambda1=much",
         "daezsl.init.learning_rate='1e-3'",
+        "daezsl.init.learning_rate=-1",
+        "daezsl.init.dropout=1",
+        "daezsl.init.device=''",
+        "eszsl.grid.gamma=[0]",
+        "sync.init.loss=l2",
+        "aezsl_t.init.balance=1.5",
+        "aezsl_lr.init.lambda3=-1",
         "predict.method=eszsl",
         "predict.images=''",
         "predict.images=5",

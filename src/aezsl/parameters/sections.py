@@ -9,7 +9,6 @@ from aezsl.data.normalise import STEPS
 from aezsl.encoders.texts.semantics import KINDS
 from aezsl.kinds import Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, list_of
 from aezsl.methods import METHODS, Entry
-from aezsl.methods.based import BasedMethod
 
 
 @dataclass(frozen=True)
@@ -55,18 +54,16 @@ def semantic_sources() -> Listed:
 
 def method_section(entry: Entry) -> Section:
     """``init`` and ``grid`` of a method take what its class declares."""
-    known = declared(entry.load())
+    known = {parameter.name: _kind(parameter) for parameter in entry.load().declared()}
     grid = {name: list_of(kind, at_least=1) for name, kind in known.items()}
     return Section.whole(init=Section(known), grid=Section(grid))
 
 
-def declared(cls: type[Any]) -> dict[str, Any]:
-    """The parameters of an estimator and their kinds; without an annotation, what is like the default."""
-    if issubclass(cls, BasedMethod):
-        return {**declared(cls._base_class()), **declared(cls.stage)}
-    defaults = cls().get_params()
-    known = {**hints(cls), **hints(cls.__init__)}
-    return {name: known.get(name, type(default) if default is not None else Any) for name, default in defaults.items()}
+def _kind(parameter: inspect.Parameter) -> Any:
+    """What a declared parameter may be; where its type is written as text, what is like its default."""
+    if isinstance(parameter.annotation, str):
+        return Any if parameter.default is None else type(parameter.default)
+    return parameter.annotation
 
 
 def hints(annotated: type[Any] | Callable[..., Any]) -> dict[str, Any]:
