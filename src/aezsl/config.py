@@ -1,16 +1,21 @@
-"""Kedro's configuration loader, with one more resolver."""
+"""Kedro's configuration loader, with one more resolver, and with what is checked before anything runs."""
 
+from difflib import get_close_matches
+from pathlib import PurePath
 from typing import Any
 
 from kedro.config import OmegaConfigLoader
 from omegaconf import OmegaConf
+
+from aezsl.errors import ParameterError
 
 
 class ConfigLoader(OmegaConfigLoader):
     """As Kedro's, but ``globals.yml`` may use ``${given:name,default}``: a value of ``--params``, or the default.
 
     Kedro does not allow its own ``runtime_params`` in globals, yet the place of all results, which is a global, must
-    follow from which data set the command line names: results of different data never mix.
+    follow from which data set the command line names: results of different data never mix. An environment that there
+    is not is refused at once.
     """
 
     def __init__(
@@ -24,3 +29,33 @@ class ConfigLoader(OmegaConfigLoader):
         # Not by custom_resolvers: of a second session in the same process, Kedro would keep the first one's.
         OmegaConf.register_new_resolver("given", resolve, replace=True)
         super().__init__(conf_source, env, runtime_params, **options)
+        if env and env != self.default_run_env and env not in self.environments():
+            near = get_close_matches(env, self.environments(), n=1)
+            hint = f": did you mean {near[0]}?" if near else "."
+            raise ParameterError(f"no environment {env!r}{hint} There are: {', '.join(self.environments())}")
+
+    def environments(self) -> list[str]:
+        """The folders of the configuration."""
+        root = PurePath(self._get_conf_env_path("")).as_posix()
+        folders = (PurePath(path).name for path in self._fs.ls(root, detail=False) if self._fs.isdir(path))
+        return sorted(name for name in folders if not name.startswith((".", "_")))
+
+    def check(self) -> None:
+        """Refuse parameters that are unknown or cannot be meant."""
+        from aezsl.parameters import check_configuration
+
+        env = self.env or self.default_run_env
+        counting = [self.base_env, env]
+        texts = {path: text for name in dict.fromkeys(counting) for path, text in self._texts(name).items()}
+        elsewhere = {name: self._texts(name) for name in self.environments() if name not in counting}
+        self["parameters"] = self["parameters"]  # read once: whoever asks next gets what was checked
+        check_configuration(self["parameters"], self["globals"], self.runtime_params or {}, texts, elsewhere)
+
+    def _texts(self, env: str) -> dict[str, str]:
+        """Path -> text of every file of an environment."""
+        found = {}
+        for path in sorted(self._fs.find(PurePath(self._get_conf_env_path(env)).as_posix())):
+            if PurePath(path).suffix in (".yml", ".yaml", ".json"):
+                shown = f"{PurePath(self.conf_source).name}/{env}/{path.rpartition(f'/{env}/')[2]}"
+                found[shown] = self._fs.cat_file(path).decode("utf-8")
+        return found

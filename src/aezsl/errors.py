@@ -1,4 +1,7 @@
-"""The project's own errors: each message says what was expected, what came, and what to do."""
+"""The project's own errors: each message says what was expected, what came, and what to do.
+
+Whoever runs a command reads the message and nothing else; the traceback goes to the log file (``aezsl.crash``).
+"""
 
 
 class AezslError(Exception):
@@ -7,3 +10,11 @@ class AezslError(Exception):
 
 class DataError(AezslError, ValueError):
     """A file, a table or an array is not what it should be."""
+
+
+class ParameterError(AezslError, ValueError):
+    """A parameter, a name on the command line or an argument is unknown or out of range."""
+
+
+class NotReadyError(AezslError, RuntimeError):
+    """Something must be done first: a method trained, a database repaired."""

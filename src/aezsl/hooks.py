@@ -4,16 +4,71 @@ import logging
 import os
 import sys
 import time
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
+from aezsl.config import ConfigLoader
+from aezsl.errors import NotReadyError, ParameterError
 from aezsl.provenance import Cost, git_commit, peak_memory_mb
 
 log = logging.getLogger(__name__)
+
+
+class BeforeAnythingRuns:
+    """Checks what a command asks for: pipelines and parameters, in files and on the command line.
+
+    It comes before MLflow hears of the run, so that no misspelt name is ever logged beside results of the default.
+    """
+
+    @hook_impl(tryfirst=True)  # before kedro-mlflow opens its database
+    def after_context_created(self, context: KedroContext) -> None:
+        """Refuse with a sentence what is unknown or cannot be meant."""
+        _check_pipelines()
+        if isinstance(context.config_loader, ConfigLoader):
+            context.config_loader.check()
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Refuse to use a model that nobody has trained, with the command that trains it."""
+        if "models" not in pipeline.inputs():
+            return
+        method, trained = catalog.load("params:predict")["method"], catalog.load("models").trained()
+        if method not in trained:
+            raise NotReadyError(
+                f"{method} has not been trained yet: {_training_command(method, run_params)}; "
+                f"trained are: {', '.join(trained) or 'none'}"
+            )
+
+
+def _training_command(method: str, run_params: dict[str, Any]) -> str:
+    """What to type, with the data set that this command names."""
+    given = {
+        f"{section}.{name}": value
+        for section, values in (run_params.get("runtime_params") or {}).items()
+        if section != "predict" and isinstance(values, dict)
+        for name, value in values.items()
+    }
+    env = f" --env={run_params['env']}" if run_params.get("env") else ""
+    params = ",".join(f"{name}={value}" for name, value in given.items())
+    return f"kedro run{env} --pipeline={method}" + (f" --params={params}" if params else "")
+
+
+def _check_pipelines() -> None:
+    """Kedro would name an unknown pipeline, too, but only after MLflow has been set up."""
+    from kedro.framework.project import pipelines
+
+    names = list(pipelines)
+    for name in pipelines._requested_pipelines or []:
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else "kedro registry list shows all there are"
+            raise ParameterError(f"no pipeline {name!r}: {hint}")
 
 
 class OneThreadPerTask:

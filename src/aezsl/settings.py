@@ -2,10 +2,14 @@
 
 from omegaconf.resolvers import oc
 
+from aezsl import crash
 from aezsl.config import ConfigLoader
-from aezsl.hooks import OneThreadPerTask, RunRecorder
+from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask, RunRecorder
 
-HOOKS = (RunRecorder(), OneThreadPerTask())
+# Kedro reads these settings after it has set up logging, and with it the hook for uncaught errors that this one wraps.
+crash.install()
+
+HOOKS = (BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask())
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

@@ -4,10 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aezsl.errors import ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import METHODS, make_method, method_class
 from aezsl.methods.base import ZeroShotClassifier
-from aezsl.selection import class_folds, class_split, cross_validate, effective_grid, grid_points, most_cautious_first
+from aezsl.selection import (
+    SelectionStore,
+    class_folds,
+    class_split,
+    cross_validate,
+    effective_grid,
+    grid_points,
+    held_out_mask,
+    most_cautious_first,
+    most_central_first,
+    select_parameters,
+)
+from tests.helpers.problems import make_problem
 from tests.synthetic import make_synthetic
 
 
@@ -47,6 +60,14 @@ class TestClassFolds:
             class_folds(3, 10)
         with pytest.raises(ValueError, match="'last'; expected 'first' or 'random'"):
             class_folds(10, 10, "last")
+        for n_folds in (0, -1):
+            with pytest.raises(ParameterError, match=f"n_folds must be at least 1, got {n_folds}"):
+                class_folds(10, 10, n_folds=n_folds)
+        for fraction in (0, 1, 2, -0.5, float("nan")):
+            with pytest.raises(ParameterError, match="fraction must be above 0 and below 1"):
+                class_folds(10, 10, fraction=fraction)
+            with pytest.raises(ParameterError, match="fraction must be above 0 and below 1"):
+                held_out_mask(np.array([0, 0, 1, 1]), fraction, 0)
 
 
 class TestClassSplit:
@@ -213,3 +234,43 @@ def test_the_most_cautious_point_is_chosen_among_those_as_good_as_the_best():
 def test_a_fraction_replaces_the_papers_rule():
     assert len(class_folds(1000, 20_842, n_folds=1)[0]) == 954
     assert len(class_folds(1000, 20_842, n_folds=1, fraction=0.2)[0]) == 200
+
+
+class TestTies:
+    grid = {"a": [1e-3, 1e-2, 1e-1, 1.0, 1e1], "b": [1.0, 2.0, 3.0], "how": ["x", "y"]}
+
+    def chosen(self, is_best):
+        points = grid_points(self.grid)
+        table = pd.DataFrame(points).assign(mean=[1.0 if is_best(point) else 0.5 for point in points])
+        ordered = most_central_first(table, self.grid)
+        assert sorted(ordered.index) == list(table.index)
+        return ordered.iloc[0][["a", "b", "how"]].tolist()
+
+    @pytest.mark.parametrize(
+        ("is_best", "chosen"),
+        [
+            (lambda point: True, [0.1, 2.0, "x"]),  # the middle of all
+            (lambda point: point["a"] < 0.1 and point["b"] == 1, [0.01, 1.0, "x"]),  # of a pair the one inside
+            (lambda point: point["a"] > 0.1, [1.0, 2.0, "x"]),
+            (lambda point: point["a"] >= 0.1 and point["b"] > 1 and point["how"] == "y", [1.0, 2.0, "y"]),
+            (lambda point: point == {"a": 10.0, "b": 3.0, "how": "y"}, [10.0, 3.0, "y"]),  # no tie, no change
+        ],
+    )
+    def test_the_point_in_the_middle_of_the_tied_ones_is_taken(self, is_best, chosen):
+        assert self.chosen(is_best) == chosen
+
+    def test_the_order_of_the_grids_values_does_not_count(self):
+        values = {"a": [3.0, 1.0, 2.0]}
+        table = pd.DataFrame(grid_points(values)).assign(mean=1.0)
+        assert most_central_first(table, values).iloc[0]["a"] == 2.0
+
+    def test_a_warning_says_how_many_points_tie_on_how_many_classes(self, tmp_path, caplog):
+        problem = make_problem("zsl")
+        settings = {"rule": "random", "n_folds": 1, "seed": 0, "fraction": None}
+        n_classes = len(class_folds(len(problem.S_seen), len(problem.S_unseen))[0])
+        grid = {"gamma": [1.0, 1.0 + 1e-12, 1.0 + 2e-12], "lam": [1.0]}  # validation cannot tell them apart
+        for _ in range(2):  # also where the table is taken over
+            caplog.clear()
+            chosen = select_parameters("eszsl", problem, {}, grid, settings, SelectionStore(tmp_path / "table.csv"))
+            assert chosen["gamma"] == 1.0 + 1e-12
+            assert f"3 of 3 points tie for the best accuracy on {n_classes} validation classes" in caplog.text

@@ -9,6 +9,7 @@ from scipy.linalg import solve
 from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array
+from aezsl.kinds import Count, Positive
 from aezsl.methods.base import Needs, ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 
@@ -57,10 +58,10 @@ class AMP(ZeroShotClassifier):
 
     """
 
-    lam: float = 1.0
-    k: int = 10
-    bandwidth: float = 0.8
-    image_bandwidth: float = 0.4
+    lam: Positive = 1.0
+    k: Count = 10
+    bandwidth: Positive = 0.8
+    image_bandwidth: Positive = 0.4
 
     # Widths are relative to neighbours' distances, so these values serve semantics of any scale.
     grid: ClassVar[Mapping[str, list[Any]]] = {

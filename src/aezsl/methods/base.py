@@ -43,7 +43,7 @@ class ZeroShotClassifier(Declared):
     #: What cross-validation searches: parameter -> values.
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
     #: Searched parameters whose larger (1) or smaller (-1) values change less, where of equally good points the most
-    #: cautious one is wanted.
+    #: cautious one is wanted. Without any, of points that tie the most central one is taken (``selection.ties``).
     cautious_by: ClassVar[Mapping[str, int]] = {}
     #: Where the method was published.
     citation: ClassVar[str] = ""

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from aezsl.arrays import Array, unit_rows
+from aezsl.kinds import Count, Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.linear_models import softmax_models
@@ -37,8 +38,8 @@ class ConSE(ZeroShotClassifier):
 
     """
 
-    C: float = 10.0
-    T: int = 10
+    C: Positive = 10.0
+    T: Count = 10
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "C": [1.0, 10.0],

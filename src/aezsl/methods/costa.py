@@ -1,11 +1,12 @@
 """COSTA: an unseen class's classifier is the mean of its related classes' classifiers."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from aezsl.arrays import Array
+from aezsl.kinds import Count, Positive
 from aezsl.methods.base import LinearZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.linear_models import LinearModels
@@ -50,9 +51,9 @@ class COSTA(LinearZeroShotClassifier):
 
     """
 
-    C: float = 0.1
-    n_related: int = 5
-    metric: str = "dice"
+    C: Positive = 0.1
+    n_related: Count = 5
+    metric: Literal["dice", "normalised", "sqrt", "binary"] = "dice"
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "C": [0.01, 0.1, 1.0],

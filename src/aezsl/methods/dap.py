@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aezsl.arrays import Array, Mask
+from aezsl.kinds import Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.attributes import attribute_prior, binary_attributes, class_posterior
@@ -40,7 +41,7 @@ class DAP(ZeroShotClassifier):
 
     """
 
-    C: float = 1.0
+    C: Positive = 1.0
 
     # A power of ten on either side of the default.
     grid: ClassVar[Mapping[str, list[float]]] = {"C": [0.1, 1.0, 10.0]}

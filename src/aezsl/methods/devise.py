@@ -1,9 +1,10 @@
 """DeViSE: images mapped next to their class vector, by a hinge rank loss."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from aezsl.arrays import Array, unit_rows
+from aezsl.kinds import Count, Positive, Seed
 from aezsl.methods.base import LinearZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
@@ -44,12 +45,12 @@ class DeViSE(LinearZeroShotClassifier):
 
     """
 
-    learning_rate: float = 0.1
-    n_epochs: int = 20
-    margin: float = 0.1
-    violator: str = "all"
-    batch_size: int = 64
-    random_state: int = 0
+    learning_rate: Positive = 0.1
+    n_epochs: Count = 20
+    margin: Positive = 0.1
+    violator: Literal["all", "first"] = "all"
+    batch_size: Count = 64
+    random_state: Seed = 0
 
     # There is no penalty: rate and number of passes are the regularisation.
     grid: ClassVar[Mapping[str, list[Any]]] = {

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from aezsl.arrays import Array
+from aezsl.kinds import Positive
 from aezsl.methods.base import LinearZeroShotClassifier, Needs
 from aezsl.methods.seen import SeenData
 
@@ -36,8 +37,8 @@ class ESZSL(LinearZeroShotClassifier):
 
     """
 
-    gamma: float = 1.0
-    lam: float = 1.0
+    gamma: Positive = 1.0
+    lam: Positive = 1.0
 
     # The range that the paper this project implements searches for the lambdas of AEZSL.
     grid: ClassVar[Mapping[str, list[float]]] = {

@@ -1,14 +1,16 @@
 """EXEM: where a class's images will lie, predicted from its semantics; then the nearest exemplar."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from annotated_types import Gt, Le
 from scipy.spatial.distance import cdist
 from sklearn.svm import NuSVR
 
 from aezsl.arrays import Array
 from aezsl.data.statistics import class_sums
+from aezsl.kinds import Count, Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.threads import run_side_by_side
@@ -51,12 +53,12 @@ class EXEM(ZeroShotClassifier):
 
     """
 
-    C: float = 10.0
-    nu: float = 0.5
-    gamma: float = 1.0
-    n_components: int = 500
+    C: Positive = 10.0
+    nu: Annotated[float, Gt(0), Le(1)] = 0.5
+    gamma: Positive = 1.0
+    n_components: Count = 500
     standardise: bool = True
-    tol: float = 1e-2
+    tol: Positive = 1e-2
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "standardise": [False, True],  # the original's 1NN and 1NNs

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from aezsl.arrays import Array, Mask
+from aezsl.kinds import Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.attributes import attribute_prior, binary_attributes, class_posterior
@@ -40,7 +41,7 @@ class IAP(ZeroShotClassifier):
 
     """
 
-    C: float = 10.0
+    C: Positive = 10.0
 
     # A power of ten on either side of the default.
     grid: ClassVar[Mapping[str, list[float]]] = {"C": [1.0, 10.0, 100.0]}

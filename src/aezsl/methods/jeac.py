@@ -1,7 +1,7 @@
 """JEaC: signatures mapped among the features, so that they represent seen classes and clusters of the pool."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve
@@ -10,6 +10,7 @@ from sklearn.cluster import kmeans_plusplus
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import SeenStatistics, class_sums
+from aezsl.kinds import Count, Positive, Seed
 from aezsl.methods.classifiers import ScoringClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.seen import SeenData
@@ -64,11 +65,11 @@ class JEaC(TransductiveMethod):
 
     """
 
-    lam: float = 1.0
-    gam: float = 1.0
-    start: str = "ridge"
-    seed: int = 0
-    max_rounds: int = 100
+    lam: Positive = 1.0
+    gam: Positive = 1.0
+    start: Literal["ridge", "clusters"] = "ridge"
+    seed: Seed = 0
+    max_rounds: Count = 100
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam": [0.1, 0.3, 1.0, 3.0],  # a sample of the pool against a seen one

@@ -9,6 +9,7 @@ from scipy.optimize import fmin_l_bfgs_b
 from scipy.special import expit
 
 from aezsl.arrays import Array
+from aezsl.kinds import Count, Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
@@ -59,12 +60,12 @@ class JLSE(ZeroShotClassifier):
 
     """
 
-    n_atoms: int = 200
-    lam_w: float = 1e-7
-    lam_s: float = 1.0
-    precision: float = 1000.0
-    lam_v: float = 0.01
-    n_rounds: int = 2
+    n_atoms: Count = 200
+    lam_w: Positive = 1e-7
+    lam_s: Positive = 1.0
+    precision: Positive = 1000.0
+    lam_v: Positive = 0.01
+    n_rounds: Count = 2
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "lam_w": [1e-8, 1e-7, 1e-6],

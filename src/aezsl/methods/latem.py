@@ -1,9 +1,10 @@
 """LatEm: several bilinear mappings, of which every pair of image and class picks its best."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from aezsl.arrays import Array
+from aezsl.kinds import Count, Positive, Seed
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.ranking_sgd import compatibilities, minimise_ranking_loss
@@ -46,12 +47,12 @@ class LatEm(ZeroShotClassifier):
 
     """
 
-    n_maps: int = 4
-    learning_rate: float = 30.0
-    n_epochs: int = 20
-    violator: str = "random"
-    batch_size: int = 64
-    random_state: int = 0
+    n_maps: Count = 4
+    learning_rate: Positive = 30.0
+    n_epochs: Count = 20
+    violator: Literal["max", "random", "all", "first"] = "random"
+    batch_size: Count = 64
+    random_state: Seed = 0
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "n_maps": [2, 4, 6],  # one map is SJE; the original tries up to 10

@@ -1,7 +1,7 @@
 """RKT: virtual images of unseen classes from sparse relations among class semantics."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import solve
@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import sparse_encode
 
 from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.kinds import Positive
 from aezsl.methods.base import LinearZeroShotClassifier, Needs
 from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.seen import SeenData
@@ -57,10 +58,10 @@ class RKT(LinearZeroShotClassifier):
 
     """
 
-    sparsity: float = 3e-3
-    gamma: float = 10.0
-    lam: float = 1e-2
-    learn_from: str = "virtual"
+    sparsity: Positive = 3e-3
+    gamma: Positive = 10.0
+    lam: Positive = 1e-2
+    learn_from: Literal["virtual", "both", "seen"] = "virtual"
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "learn_from": ["virtual", "both", "seen"],  # the paper's three ways

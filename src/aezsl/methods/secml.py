@@ -1,12 +1,13 @@
 """SECML: attributes predicted for an image and those of a class, compared under a learnt metric."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 from aezsl.arrays import Array, Labels
+from aezsl.kinds import Count, NotNegative, Positive, Seed
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 
@@ -66,14 +67,14 @@ class SECML(ZeroShotClassifier):
 
     """
 
-    lam: float = 1.0
-    mu: float = 1e-4
-    n_components: int | None = None
-    negatives: str = "random"
-    n_epochs: int = 5
-    learning_rate: float = 0.01
-    batch_size: int = 128
-    random_state: int = 0
+    lam: NotNegative = 1.0
+    mu: NotNegative = 1e-4
+    n_components: Count | None = None
+    negatives: Literal["hard", "random"] = "random"
+    n_epochs: Count = 5
+    learning_rate: Positive = 0.01
+    batch_size: Count = 128
+    random_state: Seed = 0
 
     # Losses are means over pairs, so these weights do not depend on the size of the data.
     grid: ClassVar[Mapping[str, list[Any]]] = {

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from aezsl.arrays import Array
+from aezsl.kinds import Count, Positive, Seed
 from aezsl.methods.base import LinearZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
@@ -40,10 +41,10 @@ class SJE(LinearZeroShotClassifier):
 
     """
 
-    learning_rate: float = 10.0
-    n_epochs: int = 20
-    batch_size: int = 64
-    random_state: int = 0
+    learning_rate: Positive = 10.0
+    n_epochs: Count = 20
+    batch_size: Count = 64
+    random_state: Seed = 0
 
     # There is no penalty: rate and number of passes are the regularisation.
     grid: ClassVar[Mapping[str, list[Any]]] = {

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.data.statistics import class_sums
+from aezsl.kinds import Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
@@ -61,8 +62,8 @@ class SSE(ZeroShotClassifier):
 
     """
 
-    gamma: float = 0.1
-    lam: float = 1.0
+    gamma: Positive = 0.1
+    lam: Positive = 1.0
 
     grid: ClassVar[Mapping[str, list[float]]] = {
         "gamma": [0.01, 0.1, 1.0, 10.0],  # the authors' demonstration has 10, which on CUB is worse than 0.1

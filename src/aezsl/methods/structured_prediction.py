@@ -1,7 +1,7 @@
 """Structured prediction: the pool's clusters, each tied to the place where a class's semantics put it."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.data.statistics import class_sums
+from aezsl.kinds import Count, NotNegative, Positive, Seed
 from aezsl.methods.classifiers import ScoringClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.seen import SeenData
@@ -69,15 +70,15 @@ class StructuredPrediction(TransductiveMethod):
 
     """
 
-    gam: float = 10.0
-    kappa: float = 0.0
-    space: str = "visual"
+    gam: Positive = 10.0
+    kappa: NotNegative = 0.0
+    space: Literal["visual", "semantic"] = "visual"
     unit_length: bool = True
     match: bool = True
-    start: str = "prototypes"
-    n_init: int = 10
-    seed: int = 0
-    max_rounds: int = 100
+    start: Literal["prototypes", "clusters"] = "prototypes"
+    n_init: Count = 10
+    seed: Seed = 0
+    max_rounds: Count = 100
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "gam": [0.1, 1.0, 10.0, 100.0],  # for semantics of unit length

@@ -1,7 +1,7 @@
 """SynC: classifiers of unseen classes synthesised from those of phantom classes."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import pinv
@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.special import softmax
 
 from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.kinds import Count, Positive
 from aezsl.methods.base import LinearZeroShotClassifier
 from aezsl.methods.seen import SeenData
 
@@ -55,10 +56,10 @@ class SynC(LinearZeroShotClassifier):
 
     """
 
-    lam: float = 2.0**-17
-    scale: float = 0.5
-    loss: str = "ovo"
-    max_iter: int = 200
+    lam: Positive = 2.0**-17
+    scale: Positive = 0.5
+    loss: Literal["ovo", "cs", "struct"] = "ovo"
+    max_iter: Count = 200
 
     # Powers of two; the authors' grids are wider. W is trained once per lam, so that values of scale cost little.
     grid: ClassVar[Mapping[str, list[Any]]] = {

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from aezsl.arrays import Array, Labels
+from aezsl.errors import DataError, ParameterError
 
 
 def class_folds(
@@ -25,14 +26,18 @@ def class_folds(
     rule: ``first`` takes the first Cv classes in the data's own order, one fold, as the paper does (poor where
     the order follows topics); ``random`` draws ``n_folds`` seeded sets, disjoint for as long as classes last.
     """
+    if n_folds < 1:
+        raise ParameterError(f"n_folds must be at least 1, got {n_folds}: without a fold nothing is validated")
+    if fraction is not None:
+        _check_fraction(fraction)
     share = n_unseen / (n_seen + n_unseen) if fraction is None else fraction
     size = min(max(2, round(n_seen * share)), n_seen - 2)
     if size < 2:
-        raise ValueError(f"cross-validation over classes needs at least 4 seen classes, got {n_seen}")
+        raise DataError(f"cross-validation over classes needs at least 4 seen classes, got {n_seen}")
     if rule == "first":
         return [np.arange(size)]
     if rule != "random":
-        raise ValueError(f"unknown validation rule {rule!r}; expected 'first' or 'random'")
+        raise ParameterError(f"unknown validation rule {rule!r}; expected 'first' or 'random'")
     rng = np.random.default_rng(seed)
     order: Labels = np.empty(0, dtype=np.int64)
     folds = []
@@ -70,9 +75,15 @@ def long_tail(y: Labels, ratio: float = 10.0, seed: int = 0) -> Labels:
 
 def held_out_mask(y: NDArray[Any], fraction: float, seed: int) -> NDArray[np.bool_]:
     """A seeded share of the samples of every label, never all of them; True where a sample is held out."""
+    _check_fraction(fraction)
     rng = np.random.default_rng(seed)
     mask = np.zeros(len(y), dtype=bool)
     for rows in pd.Series(np.arange(len(y))).groupby(y).groups.values():
         count = min(round(len(rows) * fraction), len(rows) - 1)
         mask[rng.choice(np.asarray(rows), count, replace=False)] = True
     return mask
+
+
+def _check_fraction(fraction: float) -> None:
+    if not 0 < fraction < 1:
+        raise ParameterError(f"fraction must be above 0 and below 1, got {fraction}")

@@ -19,6 +19,7 @@ from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
 from aezsl.selection.folds import class_folds, class_split, long_tail
 from aezsl.selection.store import SelectionStore, selection_key
+from aezsl.selection.ties import most_cautious_first, most_central_first, n_tied
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,22 @@ def select_parameters(
         store.save(table)
     chosen = {**init, **points[int(table["point"].iloc[0])]}
     log.info("%s: chose %s (validation accuracy %.4f)", name, chosen, table["mean"].iloc[0])
+    if (tied := n_tied(table)) > 1:
+        classes = len(set(np.concatenate(_folds(problem, settings)).tolist()))
+        log.warning(
+            "%s: %d of %d points tie for the best accuracy on %d validation classes: the choice is arbitrary, "
+            "the most %s is taken",
+            name,
+            tied,
+            len(points),
+            classes,
+            "cautious" if method_class(name).cautious_by.keys() & grid.keys() else "central",
+        )
     return chosen
+
+
+def _folds(problem: Problem, settings: Mapping[str, Any]) -> list[Labels]:
+    return class_folds(len(problem.S_seen), len(problem.S_unseen), **settings)
 
 
 def _score_points(
@@ -59,14 +75,14 @@ def _score_points(
     """All points, the one to choose first."""
     if len(grid_points(grid)) == 1:  # nothing to choose, and the method may be slow to fit
         return pd.DataFrame({"point": [0], "mean": [float("nan")]})
-    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **settings)
+    folds = _folds(problem, settings)
     seen = problem.X_train, problem.y_train, problem.S_seen
     table = cross_validate(make_method(name, **init), *seen, folds, grid, problem.shared)
     table.insert(0, "point", range(len(table)))
     table = table.sort_values("mean", ascending=False, kind="stable")
     cautious = {key: sign for key, sign in method_class(name).cautious_by.items() if key in grid}
     if not cautious:
-        return table
+        return most_central_first(table, grid)
     n_samples = sum(int(np.isin(problem.y_train, fold).sum()) for fold in folds)
     return most_cautious_first(table, cautious, n_samples)
 
@@ -128,20 +144,6 @@ def cross_validate(
     for f in range(len(folds)):
         table[f"score_{f}"] = scores[:, f]
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
-
-
-def most_cautious_first(table: pd.DataFrame, by: Mapping[str, int], n_samples: int) -> pd.DataFrame:
-    """The table with the row to choose first: the most cautious of those that chance can hardly tell from the best.
-
-    by: whether larger (+1) or smaller (-1) values of a parameter are more cautious, the most important parameter first.
-    n_samples: validation samples behind a score; a point within one standard error of the best is as good as the best.
-    """
-    best = float(table["mean"].max())
-    as_good = table[table["mean"] >= best - np.sqrt(best * (1 - best) / n_samples)]
-    ascending = [*(sign < 0 for sign in by.values()), False]
-    first = as_good.sort_values([*by, "mean"], ascending=ascending, kind="stable").index[0]
-    ordered: pd.DataFrame = pd.concat([table.loc[[first]], table.drop(index=first)])
-    return ordered
 
 
 def _points_table(points: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

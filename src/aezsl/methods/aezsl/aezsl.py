@@ -1,11 +1,12 @@
 """AEZSL: one visual-semantic mapping per target class."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from aezsl.arrays import Array
+from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.aezsl.path_table import PathTable
 from aezsl.methods.aezsl.solver import (
@@ -66,13 +67,13 @@ class AEZSL(LinearZeroShotClassifier):
 
     """
 
-    lambda1: float = 1.0
-    lambda2: float = 1.0
-    lambda3: float = 1.0
-    solver: str = "direct"
-    tol: float = 1e-12
-    max_iter: int = 1000
-    memory_mb: float = 2048
+    lambda1: NotNegative = 1.0
+    lambda2: NotNegative = 1.0
+    lambda3: NotNegative = 1.0
+    solver: Literal["direct", "alternating"] = "direct"
+    tol: Positive = 1e-12
+    max_iter: Count = 1000
+    memory_mb: Positive = 2048
 
     # The paper's grid, 10^-3 to 10^3 for each: 343 points, which share their decompositions.
     grid: ClassVar[Mapping[str, list[float]]] = {

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from aezsl.arrays import Array, Labels
 from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.kinds import Count, NotNegative, Positive, Seed, Share, Text
 from aezsl.methods.base import LinearZeroShotClassifier, Needs
 from aezsl.methods.checks import check_labels, check_semantics
 from aezsl.methods.daezsl.inputs import BLOCK, Inputs, StoredFeatures
@@ -81,20 +82,20 @@ class DAEZSL(LinearZeroShotClassifier):
 
     """
 
-    masks: str = "learned"
-    start: str = "zero"
-    gamma: float = 1.0
-    lam: float = 1.0
-    epochs: int = 30
-    patience: int = 5
-    validation_fraction: float = 0.2
-    learning_rate: float = 0.001
-    mapping_rate: float | None = None
-    batch_size: int = 128
-    rho: float = 0.5
-    dropout: float = 0.5
-    random_state: int = 0
-    device: str = "cpu"
+    masks: Literal["learned", "ones"] = "learned"
+    start: Literal["zero", "random", "eszsl"] = "zero"
+    gamma: Positive = 1.0
+    lam: Positive = 1.0
+    epochs: Count = 30
+    patience: Count = 5
+    validation_fraction: Share = 0.2
+    learning_rate: Positive = 0.001
+    mapping_rate: Positive | None = None
+    batch_size: Count = 128
+    rho: NotNegative = 0.5
+    dropout: Share = 0.5
+    random_state: Seed = 0
+    device: Text = "cpu"
 
     needs: ClassVar[Needs] = "epochs"
     # Nothing: the paper gives its settings, and early stopping finds the number of epochs.

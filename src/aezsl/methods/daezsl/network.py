@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
+from aezsl.errors import ParameterError
 from aezsl.methods.daezsl.inputs import Inputs
 
 
@@ -148,7 +149,10 @@ def glorot(rows: int, columns: int, generator: torch.Generator) -> Tensor:
 def pick_device(name: str) -> torch.device:
     """The named device; ``auto`` takes CUDA or MPS where there is one."""
     if name != "auto":
-        return torch.device(name)
+        try:
+            return torch.device(name)
+        except RuntimeError as error:
+            raise ParameterError(f"device must be cpu, cuda, mps or auto, got {name!r}") from error
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from aezsl.arrays import Array, Labels
+from aezsl.kinds import Count, NotNegative, Positive, Proportion
 from aezsl.methods.parameters import Declared
 from aezsl.methods.propagation.balanced import Weights
 
@@ -50,19 +51,19 @@ class BalancedPropagation(Declared):
 
     """
 
-    start_weight: float = 1.0
-    graph_weight: float = 8.0
-    class_weight: float = 40.0
-    prototype_images: float = 5.0
-    balance: float = 0.7
+    start_weight: NotNegative = 1.0
+    graph_weight: NotNegative = 8.0
+    class_weight: NotNegative = 40.0
+    prototype_images: NotNegative = 5.0
+    balance: Proportion = 0.7
     totals: Any = "uniform"
-    n_neighbors: int = 10
-    shrinkage: float = 1.0
-    ridge: float = 3.0
-    max_rounds: int = 50
-    settle: float = 1e-4
-    min_per_class: float = 2.0
-    min_agreement: float = 0.05
+    n_neighbors: Count = 10
+    shrinkage: Positive = 1.0
+    ridge: Positive = 3.0
+    max_rounds: Count = 50
+    settle: NotNegative = 1e-4
+    min_per_class: NotNegative = 2.0
+    min_agreement: Proportion = 0.05
 
     def check_parameters(self) -> None:
         """Refuse values that make no problem to solve."""

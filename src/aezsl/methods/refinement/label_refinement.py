@@ -26,6 +26,7 @@ from tqdm import tqdm
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.data.statistics import class_sums
+from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.methods.checks import check_rows, check_semantics
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.parameters import Declared
@@ -116,19 +117,19 @@ class LabelRefinement(Declared):
 
     """
 
-    k: int = 100
-    gamma1: float = 1.0
-    gamma2: float = 0.0
-    gamma3: float = 0.0
-    nu: float = 1e-3
-    n_neighbors: int = 10
-    n_components: int | None = None
+    k: Count = 100
+    gamma1: NotNegative = 1.0
+    gamma2: NotNegative = 0.0
+    gamma3: NotNegative = 0.0
+    nu: Positive = 1e-3
+    n_neighbors: Count = 10
+    n_components: Count | None = None
     centre: bool = True
     balanced: bool = False
     one_step: bool = False
-    inner_tol: float = 1e-4
-    inner_iter: int = 50
-    eps: float = 1e-4
+    inner_tol: NotNegative = 1e-4
+    inner_iter: Count = 50
+    eps: Positive = 1e-4
 
     def refine(
         self, X: ArrayLike, P: ArrayLike, S_target: ArrayLike, pool: Pool | None = None, progress: bool = True

@@ -1,0 +1,136 @@
+"""Everything that can be set is checked before anything runs: names, kinds, ranges and choices.
+
+``sections.py`` says what there is, ``problems.py`` what is wrong. The hooks call ``check_configuration`` for the
+files of conf, the environment's and ``--params`` together.
+"""
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from aezsl.errors import ParameterError
+from aezsl.kinds import Text, accepts, describe
+from aezsl.methods import METHODS
+from aezsl.parameters.problems import Problem, find_problems, leaves, suggestion
+from aezsl.parameters.sections import Section, all_sections
+
+__all__ = ["Section", "all_sections", "check_configuration", "trainable"]
+
+#: A name that is a folder on every system and can be typed: no separators, no dots or spaces at its ends.
+FOLDER_NAME = re.compile(r"[\w+-]([\w .+-]*[\w+-])?")
+
+
+def check_configuration(
+    parameters: Mapping[str, Any],
+    global_values: Mapping[str, Any],
+    given: Mapping[str, Any],
+    texts: Mapping[str, str],
+    elsewhere: Mapping[str, Mapping[str, str]],
+) -> None:
+    """Refuse what nothing reads and what cannot be meant, with one sentence for each.
+
+    parameters, global_values : of the files and ``--params`` together, resolved. given : those of ``--params`` alone.
+    texts : path -> text of every file that counts; elsewhere : the same for each environment that does not.
+    """
+    read = names_read(texts)
+    known = all_sections()
+    candidates = [*known.paths(), *read]
+    values = copy.deepcopy(dict(parameters))
+    problems = list(_given_problems(given, read, values))
+    problems += find_problems(values, known, candidates)
+    problems += _global_problems(global_values, given, texts)
+    if problems:
+        raise ParameterError("\n".join(_located(problem, given, texts, elsewhere) for problem in problems))
+
+
+def names_read(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Names that the files themselves take from the command line, and their kinds.
+
+    ``${runtime_params:name,default}`` is a text (most are paths) or, by its default, true or false; what
+    ``${given:name,default}`` makes of a value is checked where it ends, among the globals.
+    """
+    found = {}
+    for text in texts.values():
+        for resolver, name, default in re.findall(r"\$\{(runtime_params|given):\s*([\w.]+)\s*,?([^}]*)", text):
+            flag = default.strip() in ("true", "false")
+            found[name] = bool if flag else Text | None if resolver == "runtime_params" else Text | int | float | None
+    return found
+
+
+def trainable() -> list[str]:
+    """What leaves a model that predict and export can use: methods in both settings, and the one from images."""
+    return [*METHODS, *(f"gzsl_{name}" for name in METHODS), "daezsl_end_to_end"]
+
+
+def _given_problems(given: Mapping[str, Any], read: Mapping[str, Any], values: dict[str, Any]) -> Iterator[Problem]:
+    """Of names that files read from the command line; they are taken out of ``values``, since no section has them."""
+    for name in sorted(read):
+        found, value = _take(given, name, values)
+        if found and isinstance(value, Mapping):
+            unknown = leaves(value, name)[0]
+            yield Problem(unknown, f"unknown parameter {unknown}{suggestion(unknown, read)}")
+        elif found and not accepts(read[name], value):
+            yield Problem(name, f"{name} must be {describe(read[name])}, got {value!r}")
+    if "method" in (given.get("predict") or {}):
+        yield Problem("predict.method", "predict.method follows the model that is used: give --params=method=...")
+
+
+def _take(given: Mapping[str, Any], name: str, values: dict[str, Any]) -> tuple[bool, Any]:
+    """Whether ``name`` is given and its value; from ``values`` it goes, with every section that it leaves empty."""
+    above, _, rest = name.partition(".")
+    if above not in given:
+        return False, None
+    if not rest:
+        values.pop(above, None)
+        return True, given[above]
+    if not isinstance(given[above], Mapping) or not isinstance(values.get(above), dict):
+        return False, None
+    found = _take(given[above], rest, values[above])
+    if not values[above]:
+        del values[above]
+    return found
+
+
+def _global_problems(
+    values: Mapping[str, Any], given: Mapping[str, Any], texts: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Of globals.yml: names that nothing refers to, a benchmark that is not a folder's name, a method there is not."""
+    joined = "\n".join(texts.values())
+    used = set(re.findall(r"\$\{globals:\s*(\w+)", joined)) | set(re.findall(r"\$\{\.(\w+)", joined))
+    for name in sorted(set(values) - used):
+        yield Problem(name, f"globals.yml: nothing refers to {name}{suggestion(name, used)}")
+    for name in (name for name in ("data_set", "benchmark") if name in values):
+        value = values[name]
+        if value is None or not FOLDER_NAME.fullmatch(str(value)):
+            source = next(iter(re.findall(rf"^{name}:.*\$\{{given:([\w.]+)", joined, re.MULTILINE)), name)
+            yield Problem(
+                source,
+                f"{source} must be the name of a folder (letters, digits, _, - and +, with single dots or spaces "
+                f"inside), got {value!r}: results are kept below data/ under that name",
+            )
+            break  # the other follows from it
+    method = values.get("method")
+    if "method" in values and method not in trainable():
+        near = get_close_matches(str(method), trainable(), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(METHODS)}"
+        yield Problem("method", f"{method!r} is not a method: {hint}")
+
+
+def _located(
+    problem: Problem, given: Mapping[str, Any], texts: Mapping[str, str], elsewhere: Mapping[str, Mapping[str, str]]
+) -> str:
+    """The sentence with where the parameter comes from, and what else may have been meant."""
+    path = re.sub(r"\[\d+\].*", "", problem.path)
+    typed = {leaf for name, value in given.items() for leaf in leaves(value, name)}
+    if any(path == leaf or leaf.startswith(f"{path}.") or path.startswith(f"{leaf}.") for leaf in typed):
+        envs = [env for env, others in elsewhere.items() if problem.path in names_read(others)]
+        if envs and problem.sentence.startswith("unknown"):
+            return f"--params: {problem.path} is read with --env={' or --env='.join(envs)} only"
+        return f"--params: {problem.sentence}"
+    if problem.path in names_read(texts) and problem.sentence.startswith("unknown"):
+        return f"{problem.path} is taken from the command line only: give it as --params={problem.path}=..."
+    last = path.rpartition(".")[2]
+    files = [path for path, text in texts.items() if re.search(rf"(^|[\s{{,]){re.escape(last)}\s*:", text)]
+    return f"{files[-1]}: {problem.sentence}" if files else problem.sentence

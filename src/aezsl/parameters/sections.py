@@ -1,0 +1,106 @@
+"""What may stand in a configuration: every section with its names, and of each name the kind of its value."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_type_hints
+
+from aezsl.data.normalise import STEPS
+from aezsl.encoders.texts.semantics import KINDS
+from aezsl.kinds import Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, list_of
+from aezsl.methods import METHODS, Entry
+
+
+@dataclass(frozen=True)
+class Section:
+    """Names and what stands behind each: a kind of value, a section, or sections in a list."""
+
+    names: Mapping[str, Any]
+    required: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def whole(cls, **names: Any) -> "Section":
+        """All names must be there: base gives every one of them."""
+        return cls(names, frozenset(names))
+
+    def paths(self, above: str = "") -> Iterator[str]:
+        """All names in full, joined by dots."""
+        for name, behind in self.names.items():
+            if isinstance(behind, Section):
+                yield from behind.paths(f"{above}{name}.")
+            else:
+                yield f"{above}{name}"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A list of mappings, at least one; which section each must keep to depends on its ``by``."""
+
+    by: str
+    sections: Mapping[str, Section]
+
+
+def semantic_sources() -> Listed:
+    """Kinds of semantics with the arguments of their functions."""
+    kinds = {"auto": Section({"kind": Text}, frozenset(["kind"]))}
+    for kind, embed in KINDS.items():
+        known = {name: hint for name, hint in hints(embed).items() if name not in ("classes", "reference")}
+        needed = [
+            name for name in known if inspect.signature(embed).parameters[name].default is inspect.Parameter.empty
+        ]
+        kinds[kind] = Section({"kind": Text, **known}, frozenset(["kind", *needed]))
+    return Listed("kind", kinds)
+
+
+def method_section(entry: Entry) -> Section:
+    """``init`` and ``grid`` of a method take what its class declares."""
+    known = {parameter.name: _kind(parameter) for parameter in entry.load().declared()}
+    grid = {name: list_of(kind, at_least=1) for name, kind in known.items()}
+    return Section.whole(init=Section(known), grid=Section(grid))
+
+
+def _kind(parameter: inspect.Parameter) -> Any:
+    """What a declared parameter may be; where its type is written as text, what is like its default."""
+    if isinstance(parameter.annotation, str):
+        return Any if parameter.default is None else type(parameter.default)
+    return parameter.annotation
+
+
+def hints(annotated: type[Any] | Callable[..., Any]) -> dict[str, Any]:
+    """Annotations by name, with their limits."""
+    found = get_type_hints(annotated, include_extras=True)
+    return {name: hint for name, hint in found.items() if name != "return"}
+
+
+def all_sections() -> Section:
+    """Everything that conf/base may say; a new parameter is a line here and one there, a new method none here."""
+    names = list_of(Text)
+    fixed = {
+        "ingestion": Section.whole(groups=names | Text | None, sources=names | Text | None, complete=bool | None),
+        "split": Section.whole(seed=Seed, unseen_fraction=Fraction, seen_test_fraction=Fraction),
+        "feature_extraction": Section.whole(
+            backbone=Text,
+            weights=Text,
+            layer=Text | None,
+            path=Text | None,
+            batch_size=Count,
+            shard_size=Count,
+            on_error=Literal["fail", "skip"],
+        ),
+        "semantic_embedding": Section.whole(sources=semantic_sources()),
+        "normalise": Section.whole(features=list_of(choice(STEPS)), semantics=list_of(choice(STEPS))),
+        "selection": Section.whole(rule=Literal["random", "first"], n_folds=Count, seed=Seed, fraction=Fraction | None),
+        "end_to_end": Section.whole(weights=Text),
+        "evaluation": Section.whole(n_confusions=CountOrNone),
+        "calibration": Section.whole(
+            criterion=Literal["ausuc", "harmonic", "accuracy"], per_class=bool, seen_test_fraction=Fraction
+        ),
+        "sensitivity": Section.whole(k=list_of(Count, at_least=1), lambda3=list_of(NotNegative, at_least=1)),
+        "gallery": Section.whole(rows=Count, columns=Count, seed=Seed),
+        "qualitative": Section.whole(
+            cases=Count, images=Count, neighbours=Count, class_name=Text | None, mappings=Count, weights=Count
+        ),
+        "report": Section.whole(benchmark=Any, gallery_width=Count),
+        "predict": Section.whole(method=Text, backbone=Text | None),
+    }
+    return Section({**fixed, **{entry.name: method_section(entry) for entry in METHODS.values()}})

@@ -1,0 +1,52 @@
+"""Which of several points to take that validation cannot tell apart."""
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aezsl.arrays import Array
+
+
+def n_tied(table: pd.DataFrame) -> int:
+    """How many points share the best score."""
+    return int((table["mean"] == table["mean"].max()).sum())
+
+
+def most_cautious_first(table: pd.DataFrame, by: Mapping[str, int], n_samples: int) -> pd.DataFrame:
+    """The table with the row to choose first: the most cautious of those that chance can hardly tell from the best.
+
+    by: whether larger (+1) or smaller (-1) values of a parameter are more cautious, the most important parameter first.
+    n_samples: validation samples behind a score; a point within one standard error of the best is as good as the best.
+    """
+    best = float(table["mean"].max())
+    as_good = table[table["mean"] >= best - np.sqrt(best * (1 - best) / n_samples)]
+    ascending = [*(sign < 0 for sign in by.values()), False]
+    return _moved_to_front(table, as_good.sort_values([*by, "mean"], ascending=ascending, kind="stable").index[0])
+
+
+def most_central_first(table: pd.DataFrame, grid: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """The table with the row to choose first: of those with the best score the one in their middle.
+
+    A point's place is that of its values among the sorted values of the grid, each parameter from 0 to 1; parameters
+    that are no numbers have no middle. Nearest to the mean place of the tied points comes first, then nearest to the
+    middle of the grid, so that a corner, where next to nothing is regularised or all is, comes last.
+    """
+    tied = table[table["mean"] == table["mean"].max()]
+    places = np.column_stack([_places(tied[name], values) for name, values in grid.items()])
+    to_tied, to_middle = (np.square(places - centre).sum(axis=1).round(9) for centre in (places.mean(axis=0), 0.5))
+    return _moved_to_front(table, tied.index[np.lexsort((to_middle, to_tied))[0]])
+
+
+def _places(column: "pd.Series[Any]", values: Sequence[Any]) -> Array:
+    if len(set(values)) < 2 or not all(isinstance(value, Real) for value in values):
+        return np.full(len(column), 0.5)
+    order = np.unique(np.asarray(values, dtype=np.float64))
+    return np.searchsorted(order, column.to_numpy(dtype=np.float64)) / (len(order) - 1)
+
+
+def _moved_to_front(table: pd.DataFrame, row: Any) -> pd.DataFrame:
+    ordered: pd.DataFrame = pd.concat([table.loc[[row]], table.drop(index=row)])
+    return ordered

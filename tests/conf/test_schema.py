@@ -1,0 +1,215 @@
+"""Every parameter is checked before anything runs: its name, its kind, its range, its choices."""
+
+import copy
+
+import pytest
+import yaml
+from omegaconf import OmegaConf
+
+from aezsl import settings
+from aezsl.config import ConfigLoader
+from aezsl.errors import ParameterError
+from aezsl.kinds import Count, Fraction, Positive, accepts, choice, describe, list_of
+from aezsl.methods import METHODS
+from aezsl.parameters import check_configuration, sections
+from tests.helpers import ROOT
+
+CONF = ROOT / "conf"
+ENVIRONMENTS = sorted(path.parent.name for path in CONF.glob("*/parameters.yml") if path.parent.name != "local")
+
+
+def make_loader(env=None, conf=CONF, **given):
+    values = OmegaConf.to_container(OmegaConf.create(given))
+    return ConfigLoader(str(conf), env, values, **settings.CONFIG_LOADER_ARGS)
+
+
+@pytest.fixture(scope="module")
+def checked():
+    """Check base with what a command gives, as ``--params`` reads it; the files are read once."""
+    loader = make_loader("base")
+    parameters, values, texts = loader["parameters"], loader["globals"], loader._texts("base")
+    known = sections.all_sections()
+
+    def check(monkeypatch, *typed, in_files=()):
+        given = OmegaConf.to_container(OmegaConf.from_dotlist(list(typed)))
+        filed = OmegaConf.from_dotlist(list(in_files))
+        merged = OmegaConf.to_container(OmegaConf.merge(copy.deepcopy(parameters), filed, given))
+        named = {**values, **({"method": given["method"]} if "method" in given else {})}
+        monkeypatch.setattr("aezsl.parameters.all_sections", lambda: known)
+        check_configuration(merged, named, given, texts, {"own": {"": "${runtime_params:own.root,x}"}})
+
+    return check
+
+
+@pytest.mark.parametrize("env", [None, *ENVIRONMENTS])
+def test_every_environment_passes(env):
+    make_loader(env).check()
+
+
+def test_the_schema_and_base_have_the_same_names():
+    base = make_loader("base")["parameters"]
+    known = sections.all_sections()
+    assert set(base) == set(known.names)
+    for name in set(base) - set(METHODS):
+        assert set(base[name]) == set(known.names[name].names), name
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("split.sede=1", "split.seed"),
+        ("slpit.seed=1", "split.seed"),
+        ("normalise.semantic=[l2]", "normalise.semantics"),
+        ("aezsl.intt.tol=1", "aezsl.init.tol"),
+        ("aezsl.init.tool=1", "aezsl.init.tol"),
+        ("eszsl.grid.gama=[1]", "eszsl.grid.gamma"),
+        ("feature_extraction.bacth_size=4", "feature_extraction.batch_size"),
+        ("ingestion.complet=true", "ingestion.complete"),
+        ("predict.clases=x", "predict.classes"),
+        ("predict.images.x=1", "predict.images"),
+        ("galery.rows=2", "gallery.rows"),
+        ("aezsl_lr_balancd.init.k=2", "aezsl_lr_balanced.init.k"),
+        ("method=aezls", "aezsl"),
+        ("semantic_embedding.sources=[{kind: txt}]", "text"),
+        ("semantic_embedding.sources=[{kind: text, encodr: minilm}]", "encoder"),
+        ("feature_extraction.on_error=skp", "skip"),
+        ("selection.rule=frist", "first"),
+        ("aezsl.init.solver=drect", "direct"),
+    ],
+)
+def test_a_misspelt_word_is_refused_with_the_nearest_one(checked, monkeypatch, typed, meant):
+    with pytest.raises(ParameterError, match=rf"--params: .*did you mean \S*{meant}\?"):
+        checked(monkeypatch, typed)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "unheard.of=1",
+        "split=3",
+        "split.seed=abc",
+        "split.seed=-1",
+        "split.seed=1.5",
+        "split.seed=null",
+        "split.seed.x=1",
+        "split.unseen_fraction=2",
+        "split.unseen_fraction=0",
+        "split.seen_test_fraction=1",
+        "calibration.seen_test_fraction=-0.1",
+        "calibration.per_class='no'",
+        "calibration.criterion=best",
+        "selection.n_folds=0",
+        "selection.n_folds='3'",
+        "selection.fraction=1",
+        "selection.fraction=.nan",
+        "evaluation.n_confusions=-1",
+        "gallery.rows=0",
+        "feature_extraction.batch_size=0",
+        "feature_extraction.batch_size=true",
+        "feature_extraction.backbone=''",
+        "sensitivity.k=[]",
+        "sensitivity.k=[80,a]",
+        "sensitivity.lambda3=1",
+        "semantic_embedding.sources=[]",
+        "semantic_embedding.sources=[text]",
+        "semantic_embedding.sources=[{kind: word_vectors}]",
+        "normalise.features=[l1]",
+        "normalise.features=l2",
+        "ingestion.complete=1",
+        "aezsl.init=null",
+        "aezsl.grid=null",
+        "aezsl.grid.lambda1=0.1",
+        "aezsl.grid.lambda1='0.1'",
+        "aezsl.grid.lambda1=[]",
+        "aezsl.grid.lambda1=[a]",
+        "aezsl.init.max_iter=1.5",
+        "aezsl_lr.init.centre='no'",
+        "aezsl_lr.init.lambda1=much",
+        "daezsl.init.learning_rate='1e-3'",
+        "daezsl.init.learning_rate=-1",
+        "daezsl.init.dropout=1",
+        "daezsl.init.device=''",
+        "eszsl.grid.gamma=[0]",
+        "sync.init.loss=l2",
+        "aezsl_t.init.balance=1.5",
+        "aezsl_lr.init.lambda3=-1",
+        "predict.method=eszsl",
+        "predict.images=''",
+        "predict.images=5",
+    ],
+)
+def test_what_cannot_be_meant_is_refused(checked, monkeypatch, typed):
+    name = typed.partition("=")[0].removesuffix(".x")
+    with pytest.raises(ParameterError, match=rf"^--params: .*{name}"):
+        checked(monkeypatch, typed)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("split.seed=3", "split.unseen_fraction=0.5"),
+        ("aezsl.grid.lambda3=[0.1]", "aezsl.init.solver=alternating", "aezsl_lr.init.lambda1=1"),
+        ("method=gzsl_eszsl", "predict.images=/here", "predict.classes=null"),
+        ("semantic_embedding.sources=[{kind: attributes},{kind: text}]", "normalise.features=[]"),
+        ("ingestion.groups=Objects", "selection.fraction=null", "aezsl_lr.init.n_components=null"),
+        ("daezsl.init.learning_rate=1e-3", "aezsl_t.init.totals=estimated"),
+    ],
+)
+def test_what_is_meant_passes(checked, monkeypatch, typed):
+    checked(monkeypatch, *typed)
+
+
+def test_all_problems_are_told_at_once_and_where_they_stand(checked, monkeypatch):
+    with pytest.raises(ParameterError) as refused:
+        checked(monkeypatch, "split.sede=1", "own.root=/x", in_files=["gallery.rows=0", "predict.images=/x"])
+    told = sorted(str(refused.value).splitlines())
+    assert told == [
+        "--params: own.root is read with --env=own only",
+        "--params: unknown parameter split.sede: did you mean split.seed?",
+        "base/parameters_gallery.yml: gallery.rows must be a whole number of at least 1, got 0".replace(
+            "base", "conf/base"
+        ),
+        "predict.images is taken from the command line only: give it as --params=predict.images=...",
+    ]
+
+
+@pytest.mark.parametrize("name", ["../../x", "", "a/b", "a\\b", ".", "..", ".hidden", "x ", "null", "a:b", "a\nb"])
+def test_results_stay_below_data(name):
+    with pytest.raises(ParameterError, match=r"own\.name must be"):
+        make_loader("own", own={"name": None if name == "null" else name}).check()
+
+
+@pytest.mark.parametrize("name", ["birds", "my birds 2", "v1.2", 2024, "été"])
+def test_a_folder_name_is_taken(name):
+    make_loader("own", own={"name": name}).check()
+
+
+def test_an_environment_that_there_is_not_is_refused():
+    with pytest.raises(ParameterError, match=r"no environment .cubb.: did you mean cub\? There are: awa2, base, cub"):
+        make_loader("cubb")
+
+
+def test_a_global_that_nothing_refers_to_is_refused(tmp_path):
+    (tmp_path / "base").mkdir()
+    (tmp_path / "local").mkdir()
+    for file in CONF.glob("base/**/*.yml"):
+        (tmp_path / "base" / file.name).write_text(file.read_text())
+    (tmp_path / "local" / "globals.yml").write_text(yaml.safe_dump({"benchmrk": "x"}))
+    with pytest.raises(ParameterError, match="nothing refers to benchmrk: did you mean benchmark"):
+        make_loader(conf=tmp_path).check()
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad", "said"),
+    [
+        (Positive, [1, 0.5], [0, -1, True, "1", float("inf"), None], "a number above 0"),
+        (Fraction | None, [0.5, None], [0, 1, "x"], "a number above 0 and below 1 or null"),
+        (Count, [1], [0, 1.0, "1"], "a whole number of at least 1"),
+        (choice(["a", "b"]), ["a"], ["c", None, 1], "a or b"),
+        (list_of(bool, at_least=1), [[True]], [[], True, ["no"]], "a list of at least 1, each true or false"),
+    ],
+)
+def test_kinds_accept_and_describe(kind, good, bad, said):
+    assert [value for value in good if not accepts(kind, value)] == []
+    assert [value for value in bad if accepts(kind, value)] == []
+    assert describe(kind) == said

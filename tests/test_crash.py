@@ -1,0 +1,56 @@
+"""How a command ends: the project's own errors in their sentence, all others as Python shows them."""
+
+import pytest
+from kedro.io import DatasetError
+
+from aezsl import crash
+from aezsl.errors import DataError
+
+
+def raised(error, cause=None):
+    with pytest.raises(type(error)) as caught:
+        raise error from cause
+    return caught.value
+
+
+@pytest.fixture
+def hook(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.chdir(tmp_path)
+    return crash.make_hook(lambda *given: shown.append(given[1])), shown
+
+
+@pytest.mark.parametrize(
+    "error",
+    [DataError("no such bird"), raised(DatasetError("Failed while loading"), DataError("no such bird"))],
+    ids=["itself", "wrapped by a dataset"],
+)
+def test_an_own_error_is_its_sentence_and_the_traceback_is_in_the_log(hook, capsys, tmp_path, error):
+    own, shown = hook
+    own(type(error), error, error.__traceback__)
+    log = tmp_path / "info.log"
+    assert capsys.readouterr().err.splitlines() == ["", "no such bird", f"(where in the code: {log})"]
+    assert "DataError: no such bird" in log.read_text()
+    assert shown == []
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), raised(RuntimeError("x"), DataError("an accident on the way")), KeyboardInterrupt()]
+)
+def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
+    own, shown = hook
+    own(type(error), error, None)
+    assert shown == [error]
+    assert capsys.readouterr().err == ""
+    assert not (tmp_path / "info.log").exists()
+
+
+def test_the_log_is_begun_anew_when_it_is_large_and_done_without_where_it_cannot_be(tmp_path, monkeypatch):
+    monkeypatch.setattr(crash, "LARGEST", 100)
+    path = tmp_path / "info.log"
+    for name in ("first", "second"):
+        path.write_text(path.read_text() + "x" * 200 if path.exists() else "")
+        assert crash.keep_traceback(DataError(name), path) == path
+    assert "second" in path.read_text()
+    assert "first" not in path.read_text()
+    assert crash.keep_traceback(DataError("third"), tmp_path / "nowhere" / "info.log") is None
