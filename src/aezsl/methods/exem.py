@@ -11,7 +11,7 @@ from aezsl.arrays import Array
 from aezsl.data.statistics import class_sums
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.threads import run_side_by_side
+from aezsl.workers import run_side_by_side
 
 
 class EXEM(ZeroShotClassifier):
