@@ -13,7 +13,7 @@ from aezsl.data.statistics import class_sums
 from aezsl.kinds import Count, Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.threads import run_side_by_side
+from aezsl.workers import run_side_by_side
 
 
 class EXEM(ZeroShotClassifier):

@@ -16,7 +16,7 @@ from aezsl.kinds import Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
-from aezsl.methods.shared.threads import run_side_by_side
+from aezsl.workers import run_side_by_side
 
 
 class SSE(ZeroShotClassifier):

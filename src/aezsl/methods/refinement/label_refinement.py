@@ -33,7 +33,7 @@ from aezsl.methods.parameters import Declared
 from aezsl.methods.refinement.pool import Pool
 from aezsl.methods.refinement.step import Step, Weights
 from aezsl.methods.shared.graph import Smoothness
-from aezsl.methods.shared.threads import one_blas_thread
+from aezsl.workers import one_blas_thread
 
 #: Multiplications in one update from which on a second BLAS thread saves more than it costs.
 MANY_THREADS_PAY = 2e9

@@ -1,0 +1,175 @@
+"""Independent tasks side by side, each on one BLAS thread, with results that do not depend on how many work.
+
+Two threads inside one small product of matrices mostly wait for each other, and beside any other work on the machine
+they wait long (an eigen-decomposition of a 384 x 384 matrix: 16 ms on one thread, up to 2 s on two). Two tasks on one
+thread each do not. Work is cut into tasks by its size alone, never by the number of workers, and results are taken in
+the order of the tasks: so 1, 2 and 7 workers, on whatever engine, give the same bits.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from threading import Lock
+from typing import Any, Protocol, TypeVar
+
+import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be found
+from threadpoolctl import OpenBLASController, ThreadpoolController
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Engine(Protocol):
+    """What carries tasks out elsewhere: an executor of ``concurrent.futures``, or whatever submits like one."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Any:
+        """Start ``function(*args)`` and return something with ``result()`` and ``cancel()``."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where tasks are carried out: on threads of this process, or on a given engine.
+
+    n : how many tasks are worked on at once.
+    engine : carries the tasks out; without one they run in this process, on ``n`` threads of its own.
+    share : brings an argument that all tasks need to where they run, once, and returns what is submitted in its place
+        (a cluster's ``scatter``); without it the argument itself is submitted with every task.
+    """
+
+    n: int = 1
+    engine: Engine | None = None
+    share: Callable[[Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"there must be at least one worker, got n={self.n}")
+
+    def map(self, function: Callable[..., R], items: Iterable[T], *shared: Any) -> Iterator[R]:
+        """``function(item, *shared)`` of every item, in the order of the items.
+
+        At most ``2 n`` items are under way or finished and not yet taken, so memory does not grow with their number.
+        For an engine in other processes the function, items, shared arguments and results must be picklable.
+        """
+        if self.engine is None and self.n == 1:
+            yield from (_OnOneThread(function)(item, *shared) for item in items)
+        elif self.engine is None:
+            with one_blas_thread(), ThreadPoolExecutor(self.n) as pool:
+                yield from _in_order(pool, 2 * self.n, function, items, shared)
+        else:
+            there = shared if self.share is None else tuple(map(self.share, shared))
+            yield from _in_order(self.engine, 2 * self.n, _OnOneThread(function), items, there)
+
+
+@dataclass(frozen=True)
+class _OnOneThread:
+    """A function that limits BLAS wherever it runs."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *args: Any) -> Any:
+        with one_blas_thread():
+            return self.function(*args)
+
+
+def _in_order(
+    engine: Engine, window: int, function: Callable[..., R], items: Iterable[Any], shared: tuple[Any, ...]
+) -> Iterator[R]:
+    remaining = iter(items)
+    under_way: deque[Future[R]] = deque(engine.submit(function, item, *shared) for item in islice(remaining, window))
+    try:
+        while under_way:
+            result = under_way.popleft().result()
+            under_way.extend(engine.submit(function, item, *shared) for item in islice(remaining, 1))
+            yield result
+    finally:  # after an error, or when nobody wants the rest
+        for future in under_way:
+            future.cancel()
+
+
+_given: ContextVar[Workers | None] = ContextVar("workers", default=None)
+
+
+def workers() -> Workers:
+    """Those that ``working_on`` has given, or else as many threads of this process as BLAS may use now."""
+    return _given.get() or Workers(n_threads())
+
+
+@contextmanager
+def working_on(given: Workers) -> Iterator[None]:
+    """Inside this context, and the thread that opened it, long work is done by the given workers."""
+    token = _given.set(given)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+def run_side_by_side(function: Callable[[T], None], items: Iterable[T]) -> None:
+    """Call the function on all items, on as many threads of this process as BLAS had.
+
+    It may write into arrays of this process, and must only touch what belongs to its item.
+    """
+    for _ in Workers(n_threads()).map(function, items):  # raises what a call raised
+        pass
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The BLAS libraries of numpy and scipy. Finding them takes milliseconds, so it is done once."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def n_threads() -> int:
+    """How many threads BLAS may use now: of the machine, the environment (OMP_NUM_THREADS ...) or an outer limit."""
+    return max((library["num_threads"] for library in _blas().info()), default=1)
+
+
+class _Limit:
+    """The limit of a whole process: the first thread to ask sets it and the last to leave lifts it.
+
+    From version 3.8 on threadpoolctl listens only to the thread that set a limit first, and ignores all others without
+    a word: as they take turns here, each is given the word when it is its turn.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._holders = Lock(), 0
+        self._limiter: Any = None
+
+    def take(self) -> None:
+        with self._lock:
+            if self._holders == 0:
+                _listen_to_this_thread()
+                self._limiter = _blas().limit(limits=1)
+            self._holders += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                _listen_to_this_thread()
+                self._limiter.restore_original_limits()
+                _listen_to_this_thread()  # and so to whoever comes next
+
+
+def _listen_to_this_thread() -> None:
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS works on one thread inside this context, and in the rest of the process for as long as anybody is in one."""
+    _limit.take()
+    try:
+        yield
+    finally:
+        _limit.leave()
