@@ -9,6 +9,8 @@ from aezsl.encoders.images.backbones import make_backbone
 from aezsl.errors import DataError
 from tests.helpers.pretrained import save_pair, save_vision
 
+pytestmark = pytest.mark.slow  # imports a large library
+
 FAMILIES = ("clip", "siglip", "dinov2", "vit")
 
 
