@@ -1,7 +1,9 @@
 """Projects to run commands in, and the mark ``slow`` on every test that has one."""
 
+import atexit
 import os
 import shutil
+import tempfile
 
 import hypothesis
 import pytest
@@ -11,6 +13,11 @@ from tests.helpers.projects import Commands, Project
 # No test depends on time: beside other work on the machine any example may take long.
 hypothesis.settings.register_profile("any machine", deadline=None)
 hypothesis.settings.load_profile("any machine")
+
+# Exported networks are kept for the length of a session, and never among the user's own.
+_cache = tempfile.TemporaryDirectory()
+atexit.register(_cache.cleanup)
+os.environ["AEZSL_CACHE"] = _cache.name
 
 # Workers side by side, and the commands they run, have a core each: more threads would wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:

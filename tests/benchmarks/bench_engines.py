@@ -5,7 +5,8 @@ import time
 import numpy as np
 import torch
 
-from aezsl.encoders.images.backbones import available_cores, make_backbone
+from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.engine import available_cores
 from aezsl.encoders.images.networks import efficientnet_lite0
 
 BATCHES = (1, 8, 32)

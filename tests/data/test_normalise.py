@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aezsl.data.normalise import STEPS, fit_normaliser
+from aezsl.data.normalise import STEPS, fit_normaliser, listed_steps
 
 TRAINING, NEW = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
 
@@ -31,3 +31,8 @@ def test_rows_that_cannot_be_scaled_stay_finite():
 def test_unknown_steps_are_refused():
     with pytest.raises(ValueError, match="unknown normalisation step 'whiten'"):
         fit_normaliser(["whiten"], TRAINING)
+
+
+def test_steps_of_the_command_line_are_joined_by_a_plus():
+    assert listed_steps("sqrt+centre+l2") == listed_steps(["sqrt", "centre", "l2"]) == ["sqrt", "centre", "l2"]
+    assert listed_steps([]) == []

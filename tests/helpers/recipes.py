@@ -14,7 +14,7 @@ def make_recipe(**changes):
     vectors = np.vstack([data.S, data.S_new])
     classes = pd.DataFrame({"class_name": [f"class{c}" for c in range(n_seen + n_unseen)]})
     parts = {
-        "backbone": {"name": "resnet18", "weights": "random", "layer": None, "fingerprint": ""},
+        "backbone": {"parts": [{"backbone": "resnet18", "weights": "random", "layer": None}], "fingerprint": ""},
         "features": fit_normaliser(["standardise", "l2"], data.X)[0],
         "semantics": fit_normaliser(["centre"], data.S)[0],
         "sources": [{"kind": "attributes"}],

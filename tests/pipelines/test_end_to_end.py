@@ -65,7 +65,7 @@ def test_the_recipe_finds_the_network_that_was_trained(project, monkeypatch):
     recipe = trained.recipe
     expected = pd.read_parquet("data/07_model_output/own/daezsl_end_to_end/predictions.parquet")
     images = pd.read_parquet("data/03_primary/own/images.parquet").set_index("image_id").loc[expected["image_id"]]
-    preprocess, run = recipe.make_backbone().load()
+    preprocess, run = recipe.make_encoder().backbones[0].load()
     features = run(np.stack([preprocess(read_image(path)) for path in images["path"]]))
     named = trained.classify(features, recipe.targets())
     assert named["predicted"].tolist() == expected["predicted"].tolist()

@@ -77,17 +77,21 @@ def test_strangers_without_a_description_are_refused():
 
 
 def test_the_backbone_must_be_that_of_training():
-    config = {"name": "resnet18", "weights": "random", "layer": None}
-    good = make_recipe(backbone={**config, "fingerprint": make_backbone("resnet18", "random").fingerprint})[0]
-    assert good.make_backbone().config["backbone"] == "resnet18"
+    config = {"backbone": "resnet18", "weights": "random", "layer": None}
+    fingerprint = make_backbone("resnet18", "random").fingerprint
+    good = make_recipe(backbone={"parts": [config], "fingerprint": fingerprint})[0]
+    assert good.make_encoder().vectors.fingerprint == fingerprint
     with pytest.raises(ValueError, match="trained on features of resnet18, not of vgg16"):
-        good.make_backbone("vgg16")
+        good.make_encoder("vgg16")
     with pytest.raises(ValueError, match="train again"):
-        make_recipe()[0].make_backbone()
-    from_file = make_recipe(backbone={**config, "name": "file"})[0]
+        make_recipe()[0].make_encoder()
+    from_file = make_recipe(backbone={"parts": [{**config, "backbone": "file"}], "fingerprint": ""})[0]
     with pytest.raises(ValueError, match="features from a file"):
-        from_file.make_backbone()
-    assert from_file.make_backbone("efficientnet_lite0").config["backbone"] == "efficientnet_lite0"
+        from_file.make_encoder()
+    (named,) = from_file.make_encoder("efficientnet_lite0").backbones
+    assert named.config["backbone"] == "efficientnet_lite0"
+    with pytest.raises(ValueError, match="trained on 1 sets of features"):
+        from_file.make_encoder("efficientnet_lite0+resnet18")
 
 
 def test_no_steps_change_nothing():

@@ -11,6 +11,11 @@ from aezsl.arrays import Array
 STEPS = ("sqrt", "centre", "standardise", "l2")
 
 
+def listed_steps(steps: str | Sequence[str]) -> list[str]:
+    """The steps as a list; on the command line, where commas separate parameters, they are joined by ``+``."""
+    return steps.split("+") if isinstance(steps, str) else list(steps)
+
+
 @dataclass(frozen=True)
 class Normaliser:
     """The steps in order, with the statistics of those that have some: ``<number of the step>_mean`` and ``_scale``."""

@@ -11,7 +11,7 @@ import pandas as pd
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.normalise import Normaliser, fit_normaliser, fit_normaliser_in_blocks
+from aezsl.data.normalise import Normaliser, fit_normaliser, fit_normaliser_in_blocks, listed_steps
 from aezsl.data.once import Once
 from aezsl.data.vectors import NamedVectors
 from aezsl.errors import DataError
@@ -105,7 +105,7 @@ def build_problem(
     semantics: NamedVectors,
     classes: pd.DataFrame,
     split: pd.DataFrame,
-    normalise: Mapping[str, Sequence[str]],
+    normalise: Mapping[str, str | Sequence[str]],
     setting: str = "zsl",
     unreadable: Sequence[str] = (),
     store: MappedArrays | None = None,
@@ -135,8 +135,9 @@ def build_problem(
     _check_split(split, train, seen)
     if test.empty and setting == "gzsl":
         raise DataError("the generalized setting is evaluated on test images, but the split has none: add some")
-    feature_normaliser, X_train, X_test = _features(features, train, test, normalise["features"], store, setting)
-    semantic_normaliser, S_seen = fit_normaliser(normalise["semantics"], S[: len(seen)])
+    steps = {part: listed_steps(normalise[part]) for part in ("features", "semantics")}
+    feature_normaliser, X_train, X_test = _features(features, train, test, steps["features"], store, setting)
+    semantic_normaliser, S_seen = fit_normaliser(steps["semantics"], S[: len(seen)])
     return Problem(
         setting,
         X_train,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aezsl.arrays import Float32
-from aezsl.data.vectors import NamedVectors, StreamedVectors, VectorChunk, Vectors, VectorSet
+from aezsl.data.vectors import NamedVectors, SideBySide, StreamedVectors, VectorChunk, Vectors, VectorSet
 from aezsl.errors import DataError
 from aezsl.files import written_whole
 
@@ -26,7 +26,8 @@ class VectorStore:
 
     ``add`` writes one chunk as one shard; who adds chunk by chunk therefore loses at most one when interrupted.
     Shards live in a folder per fingerprint of what computed them, and the manifest says which one counts: changing
-    the backbone starts a new folder, changing back finds the old one. Nothing half-written is ever read.
+    the backbone starts a new folder, changing back finds the old one. Nothing half-written is ever read. Several sets
+    may count together: their vectors then stand side by side.
 
     streamed: vectors stay in their shards and are read when they are asked for, where all would not fit in memory.
     """
@@ -53,7 +54,9 @@ class VectorStore:
 
     def use(self, vectors: VectorSet) -> None:
         """Make these the vectors that ``load`` gives."""
-        manifest = {"fingerprint": vectors.fingerprint, "config": vectors.config}
+        manifest: dict[str, Any] = {"fingerprint": vectors.fingerprint, "config": vectors.config}
+        if vectors.parts:
+            manifest["parts"] = list(vectors.parts)
         if self._manifest() != manifest:
             with written_whole(self.folder / MANIFEST) as path:
                 path.write_text(json.dumps(manifest, indent=2), encoding="utf-8")
@@ -63,6 +66,12 @@ class VectorStore:
         manifest = self._manifest()
         if manifest is None:
             raise DataError(f"no vectors at {self.folder}: run the pipeline that computes them first")
+        if parts := manifest.get("parts"):
+            sets = [self._set({"fingerprint": part, "config": {}}) for part in parts]
+            return SideBySide(sets, manifest["fingerprint"], manifest["config"])
+        return self._set(manifest)
+
+    def _set(self, manifest: dict[str, Any]) -> NamedVectors:
         return self._in_shards(manifest) if self.streamed else self._in_memory(manifest)
 
     def _in_memory(self, manifest: dict[str, Any]) -> Vectors:

@@ -1,5 +1,6 @@
 """Vectors by name: what feature extraction and semantic embedding produce and problems are built from."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from aezsl.arrays import Float32
+from aezsl.arrays import Float32, unit_rows
 from aezsl.errors import DataError
 
 
@@ -18,6 +19,16 @@ class VectorSet:
 
     fingerprint: str
     config: dict[str, Any] = field(default_factory=dict)  # what the vectors depend on
+    parts: tuple[str, ...] = ()  # fingerprints of the sets that it consists of, where it is several side by side
+
+
+def side_by_side(sets: Sequence[VectorSet]) -> VectorSet:
+    """Several sets as one: the vectors of an id beside each other, each at unit length. A single set stays as it is."""
+    if len(sets) == 1:
+        return sets[0]
+    parts = tuple(found.fingerprint for found in sets)
+    fingerprint = hashlib.sha256("+".join(parts).encode()).hexdigest()[:16]
+    return VectorSet(fingerprint, {"side_by_side": [found.config for found in sets]}, parts)
 
 
 @dataclass(frozen=True)
@@ -114,3 +125,20 @@ class StreamedVectors(NamedVectors):
             self._last.clear()
             self._last[number] = self.read(number)
         return self._last[number]
+
+
+class SideBySide(NamedVectors):
+    """Vectors of several sets beside each other, each at unit length; ids are those that all of them have."""
+
+    def __init__(
+        self, parts: Sequence[NamedVectors], fingerprint: str = "", config: dict[str, Any] | None = None
+    ) -> None:
+        first, *others = parts
+        common = np.all([part.find(first.ids.tolist()) >= 0 for part in parts], axis=0)
+        self.ids = first.ids[common]
+        self.fingerprint, self.config = fingerprint, config or {}
+        self._parts = [(part, part.find(self.ids.tolist())) for part in (first, *others)]
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Float32:
+        """The vectors with these numbers, in this order."""
+        return np.hstack([unit_rows(part.take(own[rows])).astype(np.float32) for part, own in self._parts])

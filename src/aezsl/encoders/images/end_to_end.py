@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from aezsl.encoders.images.backbones import available_cores
+from aezsl.encoders.images.engine import available_cores
 from aezsl.encoders.images.networks import googlenet_classifier
 from aezsl.files import file_digest
 from aezsl.formats.images import read_image

@@ -14,7 +14,8 @@ from tqdm import tqdm
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
-from aezsl.encoders.images.backbones import Backbone, available_cores
+from aezsl.encoders.images.backbones import Backbone
+from aezsl.encoders.images.engine import available_cores
 from aezsl.errors import DataError
 from aezsl.files import content_digest, has_digest
 from aezsl.formats.images import read_content, read_image

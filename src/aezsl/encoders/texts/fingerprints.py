@@ -28,11 +28,16 @@ def source_fingerprint(source: Mapping[str, Any]) -> str:
     """Of the content of what a source reads, not of its name or date; empty where it reads nothing."""
     kind = source.get("kind")
     if kind == "text":
-        return encoder_fingerprint(source.get("encoder", MINILM))
+        encoder, sentences = encoder_fingerprint(source.get("encoder", MINILM)), source.get("descriptions")
+        return f"{encoder}+{_digest(sentences, kind)}" if sentences else encoder
     path = source.get("path", WORDNET if kind == "wordnet" else None)
-    if not path:
-        return ""
+    return _digest(path, kind) if path else ""
+
+
+def _digest(path: str, kind: str | None) -> str:
     file = Path(path).expanduser()
+    if file.is_dir():
+        return folder_digest(file)
     if not file.is_file():
         raise DataError(
             f"no file at {file}, which semantics of kind {kind!r} are read from: put it there, or name another path"
@@ -44,10 +49,15 @@ def check_source(source: Mapping[str, Any]) -> None:
     """Refuse a source that does not read what it read when its ``fingerprint`` was taken."""
     if source["fingerprint"] != source_fingerprint(source):
         what = source.get("encoder", MINILM) if source["kind"] == "text" else source.get("path", WORDNET)
-        raise DataError(
-            f"{what} is not what it was when the classes of training were embedded, so that new classes would not be "
-            "comparable: bring it back, or train again"
-        )
+        raise changed(what)
+
+
+def changed(what: str) -> DataError:
+    """The error about a file or an encoder that is not what it was."""
+    return DataError(
+        f"{what} is not what it was when the classes of training were embedded, so that new classes would not be "
+        "comparable: bring it back, or train again"
+    )
 
 
 def encoder_fingerprint(encoder: str) -> str:

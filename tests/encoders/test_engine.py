@@ -1,0 +1,62 @@
+"""Graphs are exported once and kept; devices are chosen by name."""
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+
+from aezsl.encoders.images.engine import choose_provider, export_graph, graph_folder, kept_graph, run_graph
+
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+
+
+class Mean(torch.nn.Module):
+    def forward(self, images):
+        return images.mean(dim=(2, 3))
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("AEZSL_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_second_start_does_not_export_again():
+    made = []
+
+    def export():
+        made.append(1)
+        return export_graph(Mean(), (3, 8, 8))
+
+    first, again = (kept_graph({"backbone": "mean"}, export) for _ in range(2))
+    assert (first, len(made)) == (again, 1)
+    kept_graph({"backbone": "mean", "weights": "others"}, export)
+    assert len(made) == 2
+    assert len(list(graph_folder().glob("*.onnx"))) == 2
+    batch = np.random.default_rng(0).normal(size=(5, 3, 8, 8)).astype(np.float32)
+    np.testing.assert_allclose(run_graph(again, "cpu")(batch), batch.mean(axis=(2, 3)), atol=1e-6)
+
+
+def test_a_cache_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("AEZSL_CACHE", str(tmp_path / "file"))
+    assert kept_graph({}, lambda: b"graph") == b"graph"
+    assert "could not be kept" in caplog.text
+
+
+def test_the_device_is_the_one_asked_for_or_the_cpu_with_a_warning(caplog):
+    assert choose_provider("auto", [CUDA, CPU]) == CUDA
+    assert choose_provider("auto", ["CoreMLExecutionProvider", CPU]) == CPU
+    assert choose_provider("coreml", ["CoreMLExecutionProvider", CPU]) == "CoreMLExecutionProvider"
+    assert choose_provider("cpu", [CUDA, CPU]) == CPU
+    assert not caplog.records
+    assert choose_provider("cuda", [CPU]) == CPU
+    assert "has no CUDAExecutionProvider" in caplog.text
+    with pytest.raises(ValueError, match="unknown device 'gpu'; expected auto or one of: cpu, cuda"):
+        choose_provider("gpu", [CPU])
+
+
+def test_it_says_which_device_it_uses(caplog):
+    with caplog.at_level(logging.INFO):
+        run_graph(export_graph(Mean(), (3, 4, 4)))
+    assert "features are computed by " in caplog.text
