@@ -32,3 +32,19 @@ def make_synthetic(
     X = means[y] + noise * rng.normal(size=(len(y), d))
     seen = y < n_seen
     return Synthetic(X[seen], y[seen], S[:n_seen], X[~seen], y[~seen] - n_seen, S[n_seen:])
+
+
+def make_pair(n_seen=30, n_unseen=8, per_class=12, d=24, noise=0.35, gap=1.0, seed=0) -> Synthetic:
+    """Images and texts in one space, as a pair of encoders gives them: an image is near the text of its class, and all
+    images lie apart from all texts by ``gap`` in one direction.
+    """
+    rng = np.random.default_rng(seed)
+    classes = n_seen + n_unseen
+    S = rng.normal(size=(classes, d))
+    S /= np.linalg.norm(S, axis=1, keepdims=True)
+    apart = rng.normal(size=d) / np.sqrt(d)
+    y = np.repeat(np.arange(classes), per_class)
+    X = S[y] + noise * rng.normal(size=(len(y), d)) + gap * apart
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    seen = y < n_seen
+    return Synthetic(X[seen], y[seen], S[:n_seen], X[~seen], y[~seen] - n_seen, S[n_seen:])

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, pipeline
 
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, UNPAIRED
 from aezsl.pipelines import (
     comparison,
     end_to_end,
@@ -94,14 +94,17 @@ def register_pipelines() -> dict[str, Pipeline]:
     from_images = data["ingestion"] + data["semantic_embedding"] + create_end_to_end_pipeline()
     # All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once.
     explained = methods["eszsl"] + methods["aezsl"] + qualitative.create_pipeline()
-    table1 = sum((methods[name] for name in METHODS), comparison.create_pipeline()) + explained
+    tables = {
+        title: sum((methods[name] for name in names), comparison.create_pipeline(names)) + explained
+        for title, names in (("table1", UNPAIRED), ("table1_pair", list(METHODS)))
+    }
     return {
         **data,
         **methods,
         **figures,
         END_TO_END: from_images,
         "qualitative": explained,
-        "table1": table1,
+        **tables,
         "report": reporting.create_pipeline(),
         "predict": predict.create_pipeline(),
         "export": export.create_pipeline(),

@@ -29,8 +29,8 @@ def parameters(name):
     return yaml.safe_load((ROOT / "conf" / "base" / name).read_text())
 
 
-def make_problem(setting):
-    data = make_synthetic(n_seen=16, n_unseen=5, per_class=10)
+def make_problem(setting, data=None):
+    data = data or make_synthetic(n_seen=16, n_unseen=5, per_class=10)
     held_out = held_out_mask(data.y, 0.2, 0) if setting == "gzsl" else np.zeros(len(data.y), dtype=bool)
     X_test = np.vstack([data.X[held_out], data.X_new])
     offset = len(data.S) if setting == "gzsl" else 0
@@ -48,7 +48,7 @@ def make_problem(setting):
     )
 
 
-def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, parameter_files=None):
+def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, parameter_files=None, recipe=None):
     """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere."""
     names = ("selection", "evaluation", "calibration", "sensitivity")
     shared = {key: value for name in names for key, value in parameters(f"parameters_{name}.yml").items()}
@@ -68,7 +68,7 @@ def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=N
     inputs |= {
         f"{prefix}problem": problem,
         "candidates": Candidates(),
-        f"{prefix}problem_recipe": "how to prepare new data",
+        f"{prefix}problem_recipe": recipe or "how to prepare new data",
         "images": pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"}),
     }
     used = pipeline.inputs()

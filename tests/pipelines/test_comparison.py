@@ -6,7 +6,7 @@ import pytest
 from kedro.pipeline import Pipeline
 from kedro.runner import ThreadRunner
 
-from aezsl.methods import METHODS
+from aezsl.methods import UNPAIRED
 from aezsl.pipeline_registry import create_method_pipeline, register_pipelines
 from aezsl.pipelines import comparison
 from aezsl.selection import search
@@ -15,14 +15,14 @@ from tests.helpers.problems import make_problem, run
 
 @pytest.fixture(scope="module")
 def catalog():
-    pipeline = sum((create_method_pipeline(name) for name in METHODS), comparison.create_pipeline())
-    return run(pipeline, make_problem("zsl"), list(METHODS))
+    pipeline = sum((create_method_pipeline(name) for name in UNPAIRED), comparison.create_pipeline(UNPAIRED))
+    return run(pipeline, make_problem("zsl"), UNPAIRED)
 
 
 def test_every_method_has_a_line_with_its_own_result(catalog):
     table = catalog.load("table1").set_index("method")
-    assert set(METHODS) <= set(table.index)
-    for name in METHODS:
+    assert set(UNPAIRED) <= set(table.index)
+    for name in UNPAIRED:
         assert table.loc[name, "accuracy"] == pytest.approx(100 * catalog.load(f"{name}.metrics")["accuracy"])
         assert json.loads(table.loc[name, "chosen"]) == catalog.load(f"{name}.chosen")
         assert table.loc[name, "state"] == "run"
@@ -51,7 +51,7 @@ def test_conventional_pipeline(catalog, name):
 
 def test_records_say_on_which_problem_a_result_was_made(catalog):
     fingerprint = make_problem("zsl").fingerprint
-    assert {catalog.load(f"{name}.record")["problem_fingerprint"] for name in METHODS} == {fingerprint}
+    assert {catalog.load(f"{name}.record")["problem_fingerprint"] for name in UNPAIRED} == {fingerprint}
 
 
 def test_all_methods_share_one_problem():
@@ -59,6 +59,8 @@ def test_all_methods_share_one_problem():
     names = [node.name for node in table1.nodes]
     assert names.count("assemble_problem") == 1
     assert names.count("collect_table1") == 1
+    assert not {"cosine.fit_model", "zlap.fit_model"} & set(names)
+    assert {"cosine.fit_model", "zlap.fit_model"} <= {node.name for node in register_pipelines()["table1_pair"].nodes}
 
 
 def test_methods_work_side_by_side_and_a_later_run_goes_on_where_one_ended(monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, UNPAIRED
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
 from aezsl.selection import SelectionStore, select_parameters
@@ -15,7 +15,7 @@ from tests.helpers.problems import make_problem, run
 
 #: One method per shape of pipeline; the others are slow, because together they take as long as all other quick tests.
 QUICK = ("eszsl", "aezsl_lr", "daezsl", "jeac")
-EVERY_METHOD = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
+EVERY_METHOD = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in UNPAIRED]
 
 
 @pytest.mark.parametrize("name", EVERY_METHOD)

@@ -4,7 +4,7 @@ import pytest
 
 from aezsl.data.normalise import Normaliser
 from aezsl.encoders.images.backbones import make_backbone
-from aezsl.methods import METHODS, make_method
+from aezsl.methods import UNPAIRED, make_method
 from aezsl.serving.model_file import load_trained, save_trained
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.recipes import make_recipe
@@ -38,7 +38,7 @@ def test_new_data_are_classified_as_if_they_had_been_in_the_problem():
     np.testing.assert_allclose(answer["score"], expected.scores[:, 0])
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", UNPAIRED)
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_few_new_rows_suffice_for_any_method(name, count):
     recipe, data = make_recipe()

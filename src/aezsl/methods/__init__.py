@@ -6,10 +6,11 @@ A new method is its file here, ``conf/base/parameters/<name>.yml``, ``tests/meth
 
 from aezsl.methods.base import LinearZeroShotClassifier, ZeroShotClassifier
 from aezsl.methods.classifiers import LinearClassifier, PoolClassifier, ScoringClassifier, TargetClassifier
-from aezsl.methods.registry import METHODS, Entry, make_method, method_class, method_name
+from aezsl.methods.registry import METHODS, UNPAIRED, Entry, make_method, method_class, method_name
 
 __all__ = [
     "METHODS",
+    "UNPAIRED",
     "Entry",
     "LinearClassifier",
     "LinearZeroShotClassifier",

@@ -17,6 +17,7 @@ class Entry:
     refines: str | None = None  # the linear method whose labels it improves
     pool: bool = False  # learns from the unlabelled test images
     large_scale: bool = False  # stands in the paper's table of many classes, or beside it
+    paired: bool = False  # for features and semantics that a pair of encoders has put into one space
 
     @property
     def epochs(self) -> bool:
@@ -53,6 +54,7 @@ _ENTRIES = (
     Entry("aezsl_t", "AEZSL_T", "propagation.aezsl_t:AEZSLT", "statistics", refines="aezsl", pool=True),
     Entry("amp", "AMP", "amp:AMP", "statistics"),
     Entry("conse", "ConSE", "conse:ConSE"),
+    Entry("cosine", "cosine of a pair", "paired:Cosine", "statistics", paired=True),
     Entry("costa", "COSTA", "costa:COSTA"),
     Entry("daezsl", "DAEZSL", "daezsl.daezsl:DAEZSL", "epochs", large_scale=True),
     Entry("dap", "DAP", "dap:DAP"),
@@ -78,10 +80,15 @@ _ENTRIES = (
         pool=True,
     ),
     Entry("sync", "SynC", "sync:SynC"),
+    Entry("transclip", "TransCLIP", "transclip:TransCLIP", "statistics", pool=True, paired=True),
+    Entry("zlap", "ZLaP", "zlap:ZLaP", "statistics", pool=True, paired=True),
 )
 
 #: name -> entry.
 METHODS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+
+#: Those that take features and semantics of any two spaces.
+UNPAIRED: list[str] = [name for name, entry in METHODS.items() if not entry.paired]
 
 
 def method_class(name: str) -> type[ZeroShotClassifier]:

@@ -6,9 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_type_hints
 
 from aezsl.data.normalise import STEPS
+from aezsl.encoders.images.engine import PROVIDERS
 from aezsl.encoders.texts.semantics import KINDS
 from aezsl.kinds import Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, list_of
 from aezsl.methods import METHODS, Entry
+
+
+#: Arguments of a kind of semantics that are not for the user to set.
+GIVEN = ("classes", "reference", "fingerprint")
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ def semantic_sources() -> Listed:
     """Kinds of semantics with the arguments of their functions."""
     kinds = {"auto": Section({"kind": Text}, frozenset(["kind"]))}
     for kind, embed in KINDS.items():
-        known = {name: hint for name, hint in hints(embed).items() if name not in ("classes", "reference")}
+        known = {name: hint for name, hint in hints(embed).items() if name not in GIVEN}
         needed = [
             name for name in known if inspect.signature(embed).parameters[name].default is inspect.Parameter.empty
         ]
@@ -79,16 +84,17 @@ def all_sections() -> Section:
         "ingestion": Section.whole(groups=names | Text | None, sources=names | Text | None, complete=bool | None),
         "split": Section.whole(seed=Seed, unseen_fraction=Fraction, seen_test_fraction=Fraction),
         "feature_extraction": Section.whole(
-            backbone=Text,
+            backbone=Text | list_of(Text | dict, at_least=1),
             weights=Text,
             layer=Text | None,
-            path=Text | None,
+            path=Text | list_of(Text, at_least=1) | None,
+            device=choice(("auto", *PROVIDERS)),
             batch_size=Count,
             shard_size=Count,
             on_error=Literal["fail", "skip"],
         ),
         "semantic_embedding": Section.whole(sources=semantic_sources()),
-        "normalise": Section.whole(features=list_of(choice(STEPS)), semantics=list_of(choice(STEPS))),
+        "normalise": Section.whole(features=list_of(choice(STEPS)) | Text, semantics=list_of(choice(STEPS)) | Text),
         "selection": Section.whole(rule=Literal["random", "first"], n_folds=Count, seed=Seed, fraction=Fraction | None),
         "end_to_end": Section.whole(weights=Text),
         "evaluation": Section.whole(n_confusions=CountOrNone),

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 import aezsl
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, UNPAIRED
 from aezsl.provenance import git_commit, now, versions
 from aezsl.reporting import style
 from aezsl.reporting.pictures import data_uri
@@ -107,7 +107,7 @@ def _both_ends(table: Table | None) -> list[dict[str, Any]]:
 
 def _not_run(results: Results) -> list[tuple[str, str]]:
     """What is missing, and the command that makes it."""
-    missing = [(f"method {name}", name) for name in METHODS if not results.path(name, "metrics")]
+    missing = [(f"method {name}", name) for name in UNPAIRED if not results.path(name, "metrics")]
     missing += [
         (f"{name} in the generalized setting", f"gzsl_{name}")
         for name in GENERALIZED

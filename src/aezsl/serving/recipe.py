@@ -9,9 +9,11 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.data.normalise import Normaliser
+from aezsl.encoders.hub import is_hub_model, is_pair, model_folder
 from aezsl.encoders.images.backbones import JOINED_BY
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.texts.semantics import embed_classes
+from aezsl.errors import DataError
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
 KEPT_COLUMNS = ("class_name", "role", "text", "wnid")
@@ -58,6 +60,24 @@ class Recipe:
                 "that carry them have changed): train again"
             )
         return encoder
+
+    def require_pair(self, method: str) -> None:
+        """Refuse a method that compares images with texts unless one pair of encoders made both, and nothing moved."""
+        parts, sources = self.backbone["parts"], self.sources
+        encoders = {part["backbone"] for part in parts} | {source.get("encoder", source["kind"]) for source in sources}
+        one = len(parts) == len(sources) == len(encoders) == 1 and sources[0]["kind"] == "text"
+        if not one or not is_hub_model(parts[0]["backbone"]) or not is_pair(model_folder(parts[0]["backbone"])):
+            raise DataError(
+                f"{method} needs a pair of encoders like CLIP, one model as feature_extraction.backbone and as encoder "
+                f"of a single source of kind text; got {', '.join(sorted(encoders))}. Where stored vectors "
+                f"do come from a pair, say so by --params={method}.init.stated_pair=true"
+            )
+        moved = [step for steps in (self.features.steps, self.semantics.steps) for step in steps if step != "l2"]
+        if moved:
+            raise DataError(
+                f"{method} compares images with texts as their encoders gave them, but normalise has {moved[0]!r}, "
+                "which moves them: set --params=normalise.features=l2,normalise.semantics=l2"
+            )
 
     def targets(self, classes: pd.DataFrame | None = None, attribute_names: Sequence[str] = ()) -> "NamedClasses":
         """The classes to choose among: those of a table, or else the unseen classes of training.

@@ -23,7 +23,7 @@ def heat_kernel_graph(X: Array, n_neighbors: int) -> csr_array:
     k = min(n_neighbors, n - 1)
     if k == 0:
         return csr_array((n, n))
-    neighbours = _nearest(X, k)
+    neighbours = nearest_rows(X, k)
     distances = np.empty((n, k))
     step = max(1, BLOCK_ENTRIES // (k * X.shape[1]))
     for i in range(0, n, step):
@@ -71,7 +71,7 @@ class Smoothness:
         return np.asarray(Z.T @ (laplacian(edges.tocsr()[nodes][:, nodes]) @ Z))
 
 
-def _nearest(X: Array, k: int) -> Labels:
+def nearest_rows(X: Array, k: int) -> Labels:
     """The k nearest other rows of every row; single precision decides, which is enough to rank distances."""
     X = np.asarray(X, dtype=np.float32)
     squares = np.einsum("ij,ij->i", X, X)

@@ -1,15 +1,15 @@
 """results of all methods -> one table."""
 
+from collections.abc import Sequence
+
 from kedro.pipeline import Pipeline, node, pipeline
 
-from aezsl.methods import METHODS
 from aezsl.pipelines import with_fixed
 from aezsl.reporting.comparison import PARTS, collect
 
 
-def create_pipeline() -> Pipeline:
-    """The comparison of all registered methods; needs the pipelines of all of them before it."""
-    names = list(METHODS)
+def create_pipeline(names: Sequence[str]) -> Pipeline:
+    """The comparison of these methods; needs the pipelines of all of them before it."""
     inputs = {f"{name}_{part}": f"{name}.{part}" for name in names for part in PARTS}
     collecting = node(with_fixed(collect, names=names), list(inputs), ["table1", "table1_text"], name="collect_table1")
     return pipeline(Pipeline([collecting], tags="reporting"), inputs=inputs)

@@ -7,7 +7,7 @@ import pandas as pd
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods import TargetClassifier, make_method
+from aezsl.methods import METHODS, TargetClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.methods.seen import SeenData
 from aezsl.provenance import Cost, make_record
@@ -36,6 +36,8 @@ def select(
 def fit(problem: Problem, chosen: dict[str, Any], recipe: Recipe, name: str) -> tuple[TrainedModel, dict[str, Any]]:
     """The method, fitted on all seen classes, with its recipe; and what the fit cost."""
     model = make_method(name, **chosen)
+    if METHODS[name].paired and not chosen.get("stated_pair"):
+        recipe.require_pair(name)
     with Cost("fit") as cost:
         model.fit(problem.X_train, problem.y_train, problem.S_seen)
     return TrainedModel(model, recipe), cost.measured
