@@ -2,10 +2,21 @@
 
 import hashlib
 import os
+import re
+import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from aezsl.processes import Process
+
+#: Names of what is being written: whose it is, so that the leftovers of a killed process can be told and cleared.
+_BEING_WRITTEN = re.compile(
+    r"\.(?P<name>.+)\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-(?P<started>\d+)-[0-9a-f]{32}(?P<suffix>\.\w+)?(-journal|-wal|-shm)?"
+)
+#: Folders that this process has cleared of leftovers.
+_cleared: set[Path] = set()
 
 
 @contextmanager
@@ -14,13 +25,55 @@ def written_whole(path: Path, suffix: str = "") -> Iterator[Path]:
 
     suffix : what the temporary name ends in, for writers that go by it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}{suffix}")
+    temporary = _place_beside(path, suffix)
     try:
         yield temporary
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_written_whole(path: Path) -> Iterator[Path]:
+    """As ``written_whole`` for a folder. A folder cannot be replaced in one step: for a moment there is none."""
+    new, old = _place_beside(path), _place_beside(path, ".old")
+    try:
+        yield new
+        if path.exists():
+            path.rename(old)
+        new.rename(path)
+    finally:
+        _put_back(old, path)
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what processes that are gone left behind while they wrote to the folder."""
+    for path in list(folder.glob(".*")):
+        match = _BEING_WRITTEN.fullmatch(path.name)
+        if match and Process(match["host"], int(match["pid"]), int(match["started"])).is_gone:
+            if match["suffix"] == ".old":
+                _put_back(path, folder / match["name"])
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _put_back(old: Path, path: Path) -> None:
+    """The former folder, if the new one never took its place."""
+    if old.exists() and not path.exists():
+        old.rename(path)
+
+
+def _place_beside(path: Path, suffix: str = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.parent not in _cleared:
+        _cleared.add(path.parent)
+        clear_leftovers(path.parent)
+    own = Process.this()
+    return path.with_name(f".{path.name}.{own.host}-{own.pid}-{own.started}-{uuid.uuid4().hex}{suffix}")
 
 
 def write_durably(path: Path, write: Callable[[Path], None]) -> None:

@@ -16,6 +16,7 @@ from kedro.pipeline import Pipeline
 from aezsl.config import ConfigLoader
 from aezsl.errors import NotReadyError, ParameterError
 from aezsl.provenance import Cost, git_commit, peak_memory_mb
+from aezsl.tracking import prepare_database, sign_run
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ class BeforeAnythingRuns:
         _check_pipelines()
         if isinstance(context.config_loader, ConfigLoader):
             context.config_loader.check()
+            _prepare_tracking(context.config_loader)
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -57,6 +59,17 @@ def _training_command(method: str, run_params: dict[str, Any]) -> str:
     env = f" --env={run_params['env']}" if run_params.get("env") else ""
     params = ",".join(f"{name}={value}" for name, value in given.items())
     return f"kedro run{env} --pipeline={method}" + (f" --params={params}" if params else "")
+
+
+def _prepare_tracking(config: ConfigLoader) -> None:
+    """See to the database that kedro-mlflow is about to open."""
+    import mlflow
+
+    if mlflow.active_run() is not None:  # whoever started it has seen to it, and kedro-mlflow uses that one
+        return
+    config.config_patterns.setdefault("mlflow", ["mlflow*", "mlflow*/**", "**/mlflow*"])  # as kedro-mlflow has it
+    settings = config["mlflow"]
+    prepare_database(settings["server"]["mlflow_tracking_uri"], settings["tracking"]["experiment"])
 
 
 def _check_pipelines() -> None:
@@ -133,8 +146,9 @@ class RunRecorder:
 
     @hook_impl
     def before_pipeline_run(self) -> None:
-        """Start the clock."""
+        """Start the clock, and sign the run that kedro-mlflow has just begun."""
         self._start = time.monotonic()
+        sign_run()
 
     @hook_impl(tryfirst=True)  # before kedro-mlflow closes the run
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:

@@ -1,6 +1,5 @@
 """Where results come from and what they cost."""
 
-import resource
 import subprocess
 import sys
 import time
@@ -9,6 +8,13 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
+
+import psutil
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None  # type: ignore[assignment]
 
 #: Packages whose versions a result may depend on.
 PACKAGES = ("aezsl", "numpy", "scipy", "scikit-learn", "torch", "torchvision", "onnxruntime", "kedro", "mlflow")
@@ -53,14 +59,17 @@ _forgotten_peak_mb = 0.0
 
 
 def peak_memory_mb() -> float:
-    """The largest resident size so far of this process and, if greater, of any worker it waited for."""
-    return max(_forgotten_peak_mb, _own_peak_mb(), _peak_mb(resource.RUSAGE_CHILDREN))
+    """The largest resident size so far of this process and, where the system tells and if greater, of any worker."""
+    workers = 0.0 if resource is None else _peak_mb(resource.RUSAGE_CHILDREN)
+    return max(_forgotten_peak_mb, _own_peak_mb(), workers)
 
 
 def _own_peak_mb() -> float:
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:
+        if resource is None:
+            return float(psutil.Process().memory_info().peak_wset) / 2**20
         return _peak_mb(resource.RUSAGE_SELF)
     # Not ru_maxrss, which remembers the process that this one was started from.
     return int(status.split("VmHWM:")[1].split()[0]) / 1024

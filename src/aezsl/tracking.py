@@ -1,0 +1,99 @@
+"""MLflow's database, made whole or not at all, and runs whose process is gone."""
+
+import logging
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from aezsl.errors import NotReadyError
+from aezsl.files import written_whole
+from aezsl.processes import Process
+
+log = logging.getLogger(__name__)
+
+#: Tags of a run by which a later one can tell whether its process is still there.
+HOST, PID, STARTED = "process.host", "process.pid", "process.started"
+
+
+def prepare_database(uri: str, experiment: Mapping[str, Any]) -> None:
+    """Make a local database and the experiment, where they are missing, under a lock: first runs may start together.
+
+    MLflow makes its tables one by one, and cannot go on where a killed process has stopped. So they are made in
+    another file, which takes the database's name when they are complete.
+
+    uri : where MLflow tracks; only SQLite files are made here. experiment : its section of mlflow.yml.
+    """
+    from sqlalchemy.engine import make_url
+
+    if not uri.startswith("sqlite:"):
+        return
+    name = make_url(uri).database
+    if not name or name == ":memory:":
+        return
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        if not path.exists() or not path.stat().st_size:
+            _create(path)
+        _open(uri, path, experiment)
+
+
+def _create(path: Path) -> None:
+    from mlflow.store.db import utils
+
+    with written_whole(path) as temporary:
+        engine = utils.create_sqlalchemy_engine_with_retry(f"sqlite:///{temporary}")  # type: ignore[no-untyped-call]
+        utils._initialize_tables(engine)  # type: ignore[no-untyped-call]
+        engine.dispose()  # Windows renames no file that is open
+
+
+def _open(uri: str, path: Path, experiment: Mapping[str, Any]) -> None:
+    """As kedro-mlflow does next; what it would end in is told in a sentence."""
+    import mlflow
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        client = mlflow.MlflowClient(uri)
+        if client.get_experiment_by_name(experiment["name"]) is None:
+            client.create_experiment(experiment["name"], **experiment.get("create_experiment_kwargs", {}))
+    except (SQLAlchemyError, mlflow.MlflowException) as error:
+        reason = str(error).strip().splitlines()[0]
+        if runs := _count_runs(path):
+            todo = f"it holds {runs} runs: keep a copy of it, then try `mlflow db upgrade {uri}`"
+        else:
+            todo = "it holds no run: delete it and run again"
+        raise NotReadyError(
+            f"{path.resolve()}, where MLflow keeps runs, cannot be used: a run was stopped while its tables were made, "
+            f"or another version of MLflow made them ({reason}); {todo}"
+        ) from error
+
+
+def _count_runs(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    try:
+        return int(connection.execute("select count(*) from runs").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+    finally:
+        connection.close()
+
+
+def sign_run() -> None:
+    """Note in the active run whose it is, and mark former runs of this machine as killed whose process is gone."""
+    import mlflow
+
+    if mlflow.active_run() is None:  # tracking is switched off
+        return
+    own = Process.this()
+    mlflow.set_tags({HOST: own.host, PID: own.pid, STARTED: own.started})
+    client = mlflow.MlflowClient()
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    running = f"attributes.status = 'RUNNING' and tags.`{HOST}` = '{own.host}'"
+    for run in client.search_runs(experiments, running):
+        tags = run.data.tags
+        if Process(tags[HOST], int(tags.get(PID, 0)), int(tags.get(STARTED, 0))).is_gone:
+            client.set_terminated(run.info.run_id, "KILLED")
+            log.info("the run %s of %s was killed, and is marked so now", run.info.run_name, run.info.run_id)

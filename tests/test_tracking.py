@@ -1,0 +1,122 @@
+"""MLflow's database under stops and company, and runs whose process is gone."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+import mlflow
+import psutil
+import pytest
+
+from aezsl.errors import NotReadyError
+from aezsl.processes import Process
+from aezsl.tracking import HOST, PID, STARTED, prepare_database, sign_run
+
+pytestmark = pytest.mark.slow  # making MLflow's tables takes seconds
+
+EXPERIMENT = {"name": "birds"}
+GONE = 2**22 - 1  # above what Linux gives out by default
+
+
+def uri(folder):
+    return f"sqlite:///{folder}/mlflow.db"
+
+
+def test_a_half_made_database_is_told_by_name_with_what_to_do(tmp_path, empty_runs):
+    path = shutil.copy(empty_runs, tmp_path / "mlflow.db")
+    connection = sqlite3.connect(path)
+    connection.execute("drop table alembic_version")
+    connection.execute("drop table trace_info")
+    connection.commit()
+    connection.close()
+    with pytest.raises(NotReadyError, match=r"mlflow\.db, where MLflow keeps runs, .* no run: delete it and run again"):
+        prepare_database(uri(tmp_path), EXPERIMENT)
+
+
+def test_a_database_with_runs_is_never_said_to_be_deletable(tmp_path, empty_runs):
+    path = shutil.copy(empty_runs, tmp_path / "mlflow.db")
+    client = mlflow.MlflowClient(uri(tmp_path))
+    client.create_run(client.create_experiment("old"))
+    connection = sqlite3.connect(path)
+    connection.execute("update alembic_version set version_num = 'ffffffffffff'")
+    connection.commit()
+    connection.close()
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(path, other / "mlflow.db")  # MLflow remembers a database that it has opened
+    with pytest.raises(NotReadyError, match="holds 1 runs: keep a copy"):
+        prepare_database(uri(other), EXPERIMENT)
+
+
+def test_other_places_are_left_to_mlflow(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for other in ("http://127.0.0.1:1", "sqlite://", "file:///nowhere"):
+        prepare_database(other, EXPERIMENT)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_first_runs_together_and_after_a_kill(tmp_path):
+    program = f"from aezsl.tracking import prepare_database as p; p({uri(tmp_path)!r}, {EXPERIMENT!r})"
+
+    def start():
+        return subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
+
+    killed = start()
+    while killed.poll() is None and not list(tmp_path.glob(".mlflow.db.*-*")):
+        time.sleep(0.01)
+    assert killed.poll() is None, "the database is being made"
+    killed.kill()
+    killed.wait()
+    assert not (tmp_path / "mlflow.db").exists()
+    together = [start() for _ in range(2)]
+    assert [process.communicate()[1] for process in together if process.wait()] == []
+    assert sorted(path.name for path in tmp_path.iterdir()) in (
+        [".mlflow.db.lock", "mlflow.db"],
+        ["mlflow.db"],
+    )
+    assert mlflow.MlflowClient(uri(tmp_path)).get_experiment_by_name("birds") is not None
+
+
+@pytest.fixture
+def active_run(tmp_path, empty_runs):
+    shutil.copy(empty_runs, tmp_path / "mlflow.db")
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(uri(tmp_path))
+    mlflow.set_experiment("birds")
+    with mlflow.start_run() as run:
+        yield run
+    mlflow.set_tracking_uri(before)
+
+
+def test_runs_whose_process_is_gone_are_marked_as_killed(active_run):
+    own, parent = Process.this(), psutil.Process(os.getppid())
+    client = mlflow.MlflowClient()
+    experiment = active_run.info.experiment_id
+    elsewhere = client.create_experiment("fish")
+    runs = {
+        "gone": (experiment, own.host, GONE, own.started),
+        "gone, of another data set": (elsewhere, own.host, GONE, own.started),
+        "number given again": (experiment, own.host, own.pid, own.started - 1000),
+        "at work": (experiment, own.host, parent.pid, int(parent.create_time())),
+        "of another machine": (experiment, "another", GONE, own.started),
+    }
+    ids = {
+        name: client.create_run(place, tags={HOST: host, PID: str(pid), STARTED: str(started)}).info.run_id
+        for name, (place, host, pid, started) in runs.items()
+    }
+    unsigned = client.create_run(experiment).info.run_id
+    sign_run()
+    status = {name: client.get_run(run_id).info.status for name, run_id in ids.items()}
+    assert status == {
+        "gone": "KILLED",
+        "gone, of another data set": "KILLED",
+        "number given again": "KILLED",
+        "at work": "RUNNING",
+        "of another machine": "RUNNING",
+    }
+    assert client.get_run(unsigned).info.status == "RUNNING"
+    assert client.get_run(active_run.info.run_id).data.tags[PID] == str(own.pid)
