@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.methods import make_method
 from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
@@ -140,16 +141,25 @@ class TestEarlyStopping:
     def test_the_best_epoch_of_the_held_out_classes_is_used(self):
         model = make_method("daezsl", **QUICK, patience=3).fit(*self.data[:3])
         accuracy = model.history_accuracy_
-        assert model.n_epochs_ == accuracy.argmax()
+        assert model.n_epochs_ == 1 + accuracy[1:].argmax()
         assert len(model.history_loss_) == model.n_epochs_
         assert len(accuracy) <= min(12, model.n_epochs_ + 3) + 1
 
     def test_training_again_on_all_classes_equals_that_many_epochs(self):
         model = make_method("daezsl", **QUICK).fit(*self.data[:3])
-        fixed = {**QUICK, "epochs": max(model.n_epochs_, 1), "validation_fraction": 0.0}
+        fixed = {**QUICK, "epochs": model.n_epochs_, "validation_fraction": 0.0}
         alone = make_method("daezsl", **fixed).fit(*self.data[:3])
         np.testing.assert_array_equal(model.W_, alone.W_)
         np.testing.assert_array_equal(model.A1_, alone.A1_)
+
+    @pytest.mark.parametrize("name", ["daezsl", "eszsl_net"])
+    def test_a_network_that_has_learnt_nothing_is_never_the_answer(self, name, monkeypatch):
+        tiny = make_synthetic(n_seen=5)
+        monkeypatch.setattr("aezsl.methods.daezsl.daezsl.per_class_accuracy", lambda *_: 0.5)  # no epoch is better
+        with pytest.warns(ConvergenceWarning, match="no epoch told the validation classes apart better"):
+            model = make_method(name, epochs=2).fit(*tiny[:3])
+        assert model.n_epochs_ == len(model.history_loss_) == 1
+        assert len(set(model.predict(tiny.X_new, tiny.S_new))) > 1
 
     def test_held_out_classes_never_train_in_the_search(self):
         model = make_method("daezsl", **QUICK)

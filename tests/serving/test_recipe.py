@@ -40,10 +40,11 @@ def test_new_data_are_classified_as_if_they_had_been_in_the_problem():
 
 @pytest.mark.parametrize("name", UNPAIRED)
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_few_new_rows_suffice_for_any_method(name, count):
+def test_a_few_new_rows_suffice_for_any_method_on_disk(name, count, tmp_path):
     recipe, data = make_recipe()
     model = make_method(name).fit(recipe.features(data.X), data.y, recipe.semantics(data.S))
-    answer = TrainedModel(model, recipe).classify(data.X_new[:count], recipe.targets(), 2)
+    save_trained(tmp_path / "model.npz", TrainedModel(model, recipe))
+    answer = load_trained(tmp_path / "model.npz").classify(data.X_new[:count], recipe.targets(), 2)
     assert len(answer) == count
     assert answer["top_2"].map(len).eq(2).all()
     assert np.isfinite(np.vstack(answer["top_2_scores"])).all()

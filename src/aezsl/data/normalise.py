@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aezsl.arrays import Array
+from aezsl.errors import DataError
 
 #: sqrt: signed root. centre: minus the mean. standardise: unit variance, then centre. l2: rows of unit length.
 STEPS = ("sqrt", "centre", "standardise", "l2")
@@ -23,6 +24,26 @@ class Normaliser:
     steps: tuple[str, ...] = ()
     statistics: dict[str, Array] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for step in self.steps:
+            check_step(step)
+        needed = {f"{i}_mean" for i, step in enumerate(self.steps) if step in ("centre", "standardise")}
+        needed |= {f"{i}_scale" for i, step in enumerate(self.steps) if step == "standardise"}
+        if needed != set(self.statistics):
+            raise DataError(
+                f"normalisation by {', '.join(self.steps) or 'no step'} needs the statistics "
+                f"{sorted(needed)}, got {sorted(self.statistics)}"
+            )
+
+    def check_width(self, width: int) -> None:
+        """Refuse statistics that are not one finite number for each of ``width`` columns; no scale may be zero."""
+        for name, values in self.statistics.items():
+            usable = values.shape == (width,) and values.dtype.kind == "f" and np.isfinite(values).all()
+            if not usable or (name.endswith("_scale") and not (values > 0).all()):
+                raise DataError(
+                    f"the statistic {name} of a normalisation must be {width} finite numbers, scales positive"
+                )
+
     def __call__(self, rows: Array) -> Array:
         """Normalise rows (n, d) as the training rows were."""
         for number, step in enumerate(self.steps):
@@ -34,8 +55,7 @@ def fit_normaliser(steps: Sequence[str], rows: Array) -> tuple[Normaliser, Array
     """Learn from training rows (n, d); also the rows, normalised."""
     statistics: dict[str, Array] = {}
     for number, step in enumerate(steps):
-        if step not in STEPS:
-            raise ValueError(f"unknown normalisation step {step!r}; expected a list of: {', '.join(STEPS)}")
+        check_step(step)
         mean = scale = None
         if step == "standardise":
             scale = rows.std(axis=0)
@@ -55,6 +75,7 @@ def fit_normaliser_in_blocks(steps: Sequence[str], blocks: Callable[[], Iterable
     """
     normaliser = Normaliser()
     for number, step in enumerate(steps):
+        check_step(step)
         statistics = dict(normaliser.statistics)
         if step in ("centre", "standardise"):
             n, total, squares = 0, np.float64(0.0), np.float64(0.0)
@@ -68,10 +89,14 @@ def fit_normaliser_in_blocks(steps: Sequence[str], blocks: Callable[[], Iterable
                 scale = np.sqrt(np.maximum(squares / n - np.square(mean), 0))
                 scale[scale == 0] = 1.0
                 statistics[f"{number}_mean"], statistics[f"{number}_scale"] = mean / scale, scale
-        elif step not in STEPS:
-            raise ValueError(f"unknown normalisation step {step!r}; expected a list of: {', '.join(STEPS)}")
         normaliser = Normaliser(tuple(steps[: number + 1]), statistics)
     return normaliser
+
+
+def check_step(step: str) -> None:
+    """Refuse what is not a step."""
+    if step not in STEPS:
+        raise DataError(f"unknown normalisation step {step!r}; expected a list of: {', '.join(STEPS)}")
 
 
 def _apply(step: str, rows: Array, mean: Array | None, scale: Array | None) -> Array:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -15,21 +14,42 @@ HEADER = "header"
 
 
 def save_npz(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file, whole or not at all; its header says which arrays belong to it."""
+    stored = {name: np.asarray(array) for name, array in arrays.items()}
+    header = {**header, "arrays": {name: _described(array) for name, array in stored.items()}}
     with written_whole(path, ".npz") as temporary:
-        np.savez(temporary, allow_pickle=False, **{HEADER: np.array(json.dumps(header))}, **arrays)
+        np.savez(temporary, allow_pickle=False, **{HEADER: np.array(json.dumps(header))}, **stored)
 
 
 def load_npz(path: Path, what: str, version: int, fields: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and arrays of a file that ``save_npz`` wrote with this ``version`` and these fields in its header."""
+    """Header and arrays of a file that ``save_npz`` wrote with this ``version`` and these fields in its header.
+
+    Every array must be there with the shape and type that it was saved with, and no other.
+    """
+    if not path.is_file():
+        raise DataError(f"{path} is not a file: expected {what}; make it first")
     try:
         with np.load(path, allow_pickle=False) as file:
             header: dict[str, Any] = json.loads(str(file[HEADER]))
             arrays = {key: file[key] for key in file.files if key != HEADER}
-    except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
+    except Exception as error:  # a damaged archive fails in many ways: BadZipFile, zlib.error, struct.error, ...
         raise DataError(f"{path} is not {what} saved by this project ({error}): make it again") from error
     if not isinstance(header, dict) or header.get("version") != version:
         raise DataError(f"{path} is not {what} of version {version}: it was saved by another version, make it again")
-    if missing := [field for field in fields if field not in header]:
+    if missing := [field for field in (*fields, "arrays") if field not in header]:
         raise DataError(f"{path} is not {what} saved by this project (it has no {', '.join(missing)}): make it again")
+    if not isinstance(header["arrays"], dict):
+        raise DataError(f"{path} is not {what} saved by this project (its list of arrays is none): make it again")
+    found = {name: _described(array) for name, array in arrays.items()}
+    if found != header["arrays"]:
+        wrong = next(name for name in {**found, **header["arrays"]} if found.get(name) != header["arrays"].get(name))
+        expected = header["arrays"].get(wrong, "no array")
+        raise DataError(
+            f"{path} is not {what} as it was saved: expected {expected} as {wrong!r}, got {found.get(wrong, 'none')}; "
+            "make it again"
+        )
     return header, arrays
+
+
+def _described(array: Any) -> str:
+    return f"{array.dtype.str} of shape {'x'.join(map(str, array.shape)) or 'one'}"

@@ -121,8 +121,10 @@ class ZeroShotClassifier(Declared):
         return {name: value for name, value in vars(self).items() if name.endswith("_") and name[0] != "_"}
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
-        """Become fitted with the values ``get_state`` gave."""
+        """Become fitted with the values ``get_state`` gave; no other name is set."""
         for name, value in state.items():
+            if not name.isidentifier() or not name.endswith("_") or name.startswith("_") or hasattr(type(self), name):
+                raise ValueError(f"{type(self).__name__} has no fitted value {name!r}: give what get_state gave")
             setattr(self, name, value)
         return self
 

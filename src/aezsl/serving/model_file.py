@@ -4,7 +4,10 @@ Loading looks the method up in the registry and runs nothing from the file (no p
 is safe to load. A model and its recipe are one file: neither can be mistaken for that of another run.
 """
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +33,15 @@ def save_trained(path: Path, trained: TrainedModel) -> None:
 def load_trained(path: Path) -> TrainedModel:
     """What ``save_trained`` saved."""
     header, arrays = load_npz(path, "a trained model", VERSION, ("method", "parameters", "scalars", "recipe"))
-    recipe = Recipe.from_state(header["recipe"], _part("recipe", arrays))
-    return TrainedModel(_load_model(header, arrays), recipe)
+    with _refused(path, "a trained model"):
+        recipe = Recipe.from_state(header["recipe"], _part("recipe", arrays))
+        trained = TrainedModel(_load_model(header, arrays), recipe)
+        features, semantics = recipe.example.shape[1], recipe.class_vectors.shape[1]
+        _check_widths(trained.model, features, semantics)
+        targets = recipe.semantics(recipe.class_vectors[:2].astype(np.float64))
+        scores = trained.model.decision_function(recipe.features(recipe.example.astype(np.float64)), targets)
+        _check_scores(scores, (len(recipe.example), len(targets)))
+    return trained
 
 
 def save_classifier(path: Path, classifier: TargetClassifier) -> None:
@@ -43,7 +53,12 @@ def save_classifier(path: Path, classifier: TargetClassifier) -> None:
 def load_classifier(path: Path) -> TargetClassifier:
     """What ``save_classifier`` saved."""
     header, arrays = load_npz(path, "an adapted classifier", VERSION, ("method", "parameters", "scalars"))
-    return _load_model(header, arrays).restore(_part("classifier", arrays))
+    with _refused(path, "an adapted classifier"):
+        model = _load_model(header, arrays)
+        classifier = model.restore(_part("classifier", arrays))
+        _check_widths(model, model.n_features_in_, classifier.S_target.shape[1])
+        _check_scores(classifier.scores(np.ones((1, model.n_features_in_))), (1, len(classifier.S_target)))
+    return classifier
 
 
 class ModelFolder:
@@ -83,8 +98,39 @@ def _model_parts(model: ZeroShotClassifier) -> tuple[dict[str, Any], dict[str, A
 
 
 def _load_model(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ZeroShotClassifier:
-    model = make_method(header["method"], **header["parameters"])
-    return model.set_state({**_part("model", arrays), **header["scalars"]})
+    """The method that the header names, fitted with finite values and nothing else."""
+    for name, value in {**header["parameters"], **header["scalars"]}.items():
+        if not isinstance(value, (int, float, str, type(None))) or (isinstance(value, float) and not isfinite(value)):
+            raise DataError(f"its {name} must be a finite number or a word, got {value!r}")
+    state = _part("model", arrays)
+    for name, value in state.items():
+        if value.dtype.kind not in "fiubU" or (value.dtype.kind == "f" and not np.isfinite(value).all()):
+            raise DataError(f"its array {name} must hold finite numbers")
+    return make_method(header["method"], **header["parameters"]).set_state({**state, **header["scalars"]})
+
+
+def _check_widths(model: ZeroShotClassifier, n_features: int, n_semantics: int) -> None:
+    found = getattr(model, "n_features_in_", None), getattr(model, "n_semantics_in_", None)
+    if found != (n_features, n_semantics):
+        raise DataError(f"it should take {n_features} features and {n_semantics} semantic numbers, and takes {found}")
+
+
+def _check_scores(scores: Any, shape: tuple[int, int]) -> None:
+    """What a model says about its own example, which no file with arrays that do not fit together survives."""
+    if scores.shape != shape or not np.isfinite(scores).all():
+        raise DataError("its arrays do not fit together: its own example cannot be scored")
+
+
+@contextmanager
+def _refused(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a file with unfit contents leads to into an error that names the file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about an example of two images
+            yield
+    except Exception as error:
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise DataError(f"{path} is not {what} saved by this project ({reason}): make it again") from error
 
 
 def _prefixed(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:

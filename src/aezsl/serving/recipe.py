@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array
+from aezsl.data.benchmark import ROLES
 from aezsl.data.normalise import Normaliser
 from aezsl.encoders.hub import is_hub_model, is_pair, model_folder
 from aezsl.encoders.images.backbones import JOINED_BY
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
-from aezsl.encoders.texts.semantics import embed_classes
+from aezsl.encoders.texts.semantics import KINDS, embed_classes
 from aezsl.errors import DataError
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
@@ -130,13 +131,13 @@ class Recipe:
 
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: dict[str, Array]) -> "Recipe":
-        """The recipe that ``state`` was taken of."""
+        """The recipe that ``state`` was taken of; anything else is refused."""
 
         def normaliser(part: str) -> Normaliser:
             statistics = {key.removeprefix(f"{part}_"): a for key, a in arrays.items() if key.startswith(f"{part}_")}
             return Normaliser(tuple(header["steps"][part]), statistics)
 
-        return cls(
+        recipe = cls(
             header["backbone"],
             normaliser("features"),
             normaliser("semantics"),
@@ -146,6 +147,33 @@ class Recipe:
             arrays["class_vectors"],
             arrays["example"],
         )
+        recipe.check()
+        return recipe
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        for name, array in (("class_vectors", self.class_vectors), ("example", self.example)):
+            if array.ndim != 2 or 0 in array.shape or array.dtype.kind != "f" or not np.isfinite(array).all():
+                raise DataError(f"{name} of a recipe must be a matrix of finite numbers, got shape {array.shape}")
+        if not {"class_name", "role"} <= set(self.classes.columns) <= set(KEPT_COLUMNS):
+            raise DataError(f"classes of a recipe need class_name and role, got {list(self.classes.columns)}")
+        names = self.classes["class_name"]
+        if len(names) != len(self.class_vectors) or names.duplicated().any() or not names.map(_is_name).all():
+            raise DataError(f"a recipe needs a name of its own for each of {len(self.class_vectors)} class vectors")
+        if not self.classes["role"].isin(ROLES).all():
+            raise DataError(f"the role of a class must be one of {', '.join(ROLES)}")
+        if set(self.backbone) != {"name", "weights", "layer", "fingerprint"}:
+            raise DataError(f"a backbone has name, weights, layer and fingerprint, got {sorted(self.backbone)}")
+        if not all(isinstance(source, dict) and source.get("kind") in KINDS for source in self.sources):
+            raise DataError(f"sources of semantics must each have a kind of: {', '.join(KINDS)}")
+        if not isinstance(self.attribute_names, list) or not all(map(_is_name, self.attribute_names)):
+            raise DataError("attribute names must be a list of names")
+        self.features.check_width(self.example.shape[1])
+        self.semantics.check_width(self.class_vectors.shape[1])
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array, Labels
 from aezsl.evaluation.metrics import per_class_accuracy
@@ -48,8 +50,8 @@ class DAEZSL(LinearZeroShotClassifier):
 
     Early stopping: a seeded share of the seen classes is left out, and training continues while the accuracy of
     telling *them* apart grows. Then the network is trained again, from the start, on all seen classes for the best
-    number of epochs, since classes are what it learns from. The paper does not say how long it trains; with
-    ``validation_fraction=0`` it is ``epochs`` on all seen classes.
+    number of epochs, at least one, since classes are what it learns from. The paper does not say how long it trains;
+    with ``validation_fraction=0`` it is ``epochs`` on all seen classes.
 
     Parameters
     ----------
@@ -147,10 +149,23 @@ class DAEZSL(LinearZeroShotClassifier):
         if self.validation_fraction:
             history, _ = self._train("search", inputs, y, S, self._held_out(len(S)))
             self.history_accuracy_ = history["accuracy"]
-            self.n_epochs_ = int(np.argmax(self.history_accuracy_))
+            self.n_epochs_ = self._best_epoch(self.history_accuracy_)
         history, encoder = self._train("final", inputs, y, S, np.zeros(len(S), dtype=bool))
         self.history_loss_ = history["loss"]
         return encoder
+
+    def _best_epoch(self, accuracy: Array) -> int:
+        """The number of epochs that did best, at least one: a network that has learnt nothing is no answer."""
+        best = 1 + int(np.argmax(accuracy[1:]))
+        if accuracy[0] >= accuracy[best]:
+            warnings.warn(
+                f"{type(self).__name__}: no epoch told the validation classes apart better than the network before its "
+                f"first step did (accuracy {accuracy[0]:.3g}); {best} epochs are trained. Give it more seen classes or "
+                "images, another learning_rate, or set validation_fraction=0",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return best
 
     def _validate(self, n_classes: int) -> None:
         if self.masks not in MASKS or self.start not in STARTS:
@@ -163,6 +178,10 @@ class DAEZSL(LinearZeroShotClassifier):
         for name in ("epochs", "patience", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("learning_rate", "mapping_rate"):
+            rate = getattr(self, name)
+            if rate is not None and not (np.isfinite(rate) and rate > 0):
+                raise ValueError(f"{name} must be positive, got {rate}")
         if self.validation_fraction and n_classes < 4:
             raise ValueError(
                 f"early stopping needs at least 4 seen classes, got {n_classes}: set validation_fraction=0"

@@ -1,0 +1,165 @@
+"""Model files that were changed, as a stranger or a defect may leave them: refused by name, nothing of them is run."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aezsl.errors import DataError
+from aezsl.methods import make_method
+from aezsl.serving.model_file import load_classifier, load_trained, save_classifier, save_trained
+from aezsl.serving.trained import TrainedModel
+from tests.helpers.recipes import make_recipe
+
+#: What names of arrays begin with.
+ARRAYS = ("model.", "recipe.", "classifier.")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    recipe, data = make_recipe()
+    return TrainedModel(make_method("eszsl").fit(recipe.features(data.X), data.y, recipe.semantics(data.S)), recipe)
+
+
+def changed(path, change, consistent=True):
+    """Rewrite a file after ``change(header, arrays)``; consistent: its list of arrays follows the change."""
+    with np.load(path) as file:
+        header, arrays = json.loads(str(file["header"])), {key: file[key] for key in file.files if key != "header"}
+    change(header, arrays)
+    if consistent:
+        header["arrays"] = {
+            name: f"{a.dtype.str} of shape {'x'.join(map(str, a.shape)) or 'one'}" for name, a in arrays.items()
+        }
+    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+
+
+def put(place, value):
+    """A change of one array, or of one entry of the header (``a/b/c``)."""
+
+    def change(header, arrays):
+        if place.startswith(ARRAYS):
+            arrays[place] = value(arrays[place]) if callable(value) else value
+            return
+        *folders, name = place.split("/")
+        for folder in folders:
+            header = header[folder]
+        header[name] = value(header[name]) if callable(value) else value
+
+    return change
+
+
+def drop(place):
+    def change(header, arrays):
+        *folders, name = place.split("/")
+        for folder in folders:
+            header = header[folder]
+        del (arrays if place.startswith(ARRAYS) else header)[name]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (drop("model.W_"), "W_"),
+        (put("model.W_", lambda a: a[:-1]), ""),
+        (put("model.W_", lambda a: a * np.nan), "W_ must hold finite numbers"),
+        (put("model.W_", lambda a: a.astype(complex)), "W_ must hold finite numbers"),
+        (put("model.W_", lambda a: a[..., None]), ""),
+        (put("model.predict", np.zeros(3)), "no fitted value 'predict'"),
+        (put("model._adapt", np.zeros(3)), "no fitted value '_adapt'"),
+        (put("model.__class__", np.zeros(3)), "no fitted value '__class__'"),
+        (put("model.../../slip", np.zeros(3)), "no fitted value"),
+        (put("scalars/fit", 3), "no fitted value 'fit'"),
+        (put("scalars/n_features_in_", 7), "should take 24 features"),
+        (put("scalars/n_features_in_", float("nan")), "n_features_in_ must be a finite number"),
+        (drop("scalars/n_features_in_"), "should take 24 features"),
+        (put("method", "sys"), "unknown method 'sys'"),
+        (put("method", 3), "unknown method 3"),
+        (put("parameters/lam", [1]), "lam must be a finite number"),
+        (put("parameters/lamb", 1), "no parameter lamb"),
+        (put("parameters", []), ""),
+        (put("recipe/steps/features", ["standardise", "halve"]), "unknown normalisation step 'halve'"),
+        (put("recipe/steps/features", ["l2"]), "needs the statistics"),
+        (drop("recipe.features_0_mean"), "needs the statistics"),
+        (put("recipe.features_0_scale", lambda a: a * 0), "scales positive"),
+        (put("recipe.features_0_mean", lambda a: a[:1]), "24 finite numbers"),
+        (put("recipe.semantics_0_mean", lambda a: a * np.inf), "10 finite numbers"),
+        (put("recipe.class_vectors", lambda a: a[:-1]), "class vectors"),
+        (put("recipe.class_vectors", lambda a: a * np.nan), "class_vectors"),
+        (put("recipe.example", lambda a: a[0]), "example"),
+        (put("recipe/classes", {"class_name": ["x"]}), "class_name and role"),
+        (put("recipe/classes/role", lambda roles: ["new" for _ in roles]), "role"),
+        (put("recipe/classes/class_name", lambda names: ["same" for _ in names]), "name of its own"),
+        (put("recipe/sources", [{"kind": "smell"}]), "kind of"),
+        (put("recipe/backbone", {}), "fingerprint"),
+        (drop("recipe/backbone"), "backbone"),
+        (put("recipe/attribute_names", [1]), "list of names"),
+        (put("recipe", None), ""),
+    ],
+)
+def test_contents_that_do_not_fit_are_refused(tmp_path, trained, change, reason):
+    path = tmp_path / "model.npz"
+    save_trained(path, trained)
+    changed(path, change)
+    with pytest.raises(DataError, match=r"model\.npz is not a trained model saved by this project") as caught:
+        load_trained(path)
+    assert reason in str(caught.value)
+    assert "make it again" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change", [drop("model.W_"), put("model.W_", lambda a: a[:-1]), put("model.new_", np.zeros(3)), put("arrays", 3)]
+)
+def test_a_file_holds_the_arrays_it_was_saved_with(tmp_path, trained, change):
+    path = tmp_path / "model.npz"
+    save_trained(path, trained)
+    changed(path, change, consistent=False)
+    with pytest.raises(DataError, match=r"model\.npz is not a trained model .*: ?.*make it again"):
+        load_trained(path)
+
+
+def test_unchanged_contents_load(tmp_path, trained):
+    path = tmp_path / "model.npz"
+    save_trained(path, trained)
+    changed(path, lambda header, arrays: None)
+    assert load_trained(path).model.get_params() == trained.model.get_params()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        drop("classifier.S_target"),
+        put("classifier.S_target", lambda a: a[:, :-1]),
+        put("classifier.classifiers", lambda a: a[:-1]),
+        put("classifier.classifiers", lambda a: a * np.nan),
+        drop("classifier.classifiers"),
+    ],
+)
+def test_classifiers_are_checked_too(tmp_path, trained, change):
+    path = tmp_path / "classifier.npz"
+    save_classifier(path, trained.model.adapt(trained.recipe.targets().vectors))
+    changed(path, change)
+    with pytest.raises(DataError, match=r"classifier\.npz is not an adapted classifier"):
+        load_classifier(path)
+
+
+def test_random_damage_is_refused_or_harmless(tmp_path, trained):
+    path = tmp_path / "model.npz"
+    save_trained(path, trained)
+    whole = path.read_bytes()
+    expected = trained.model.decision_function(trained.recipe.example, trained.recipe.targets().vectors)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(40):
+        damaged = bytearray(whole)
+        for place in rng.integers(len(whole), size=5):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged[: rng.integers(len(whole))] if rng.random() < 0.3 else damaged)
+        try:
+            model = load_trained(path).model
+            found = model.decision_function(trained.recipe.example, trained.recipe.targets().vectors)
+            np.testing.assert_array_equal(found, expected)
+        except DataError:
+            refused += 1
+    assert refused > 20
