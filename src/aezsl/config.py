@@ -1,4 +1,4 @@
-"""Kedro's configuration loader, with one more resolver, and with what is checked before anything runs."""
+"""Kedro's configuration loader, with two more resolvers, and with what is checked before anything runs."""
 
 from difflib import get_close_matches
 from pathlib import PurePath
@@ -14,8 +14,9 @@ class ConfigLoader(OmegaConfigLoader):
     """As Kedro's, but ``globals.yml`` may use ``${given:name,default}``: a value of ``--params``, or the default.
 
     Kedro does not allow its own ``runtime_params`` in globals, yet the place of all results, which is a global, must
-    follow from which data set the command line names: results of different data never mix. An environment that there
-    is not is refused at once.
+    follow from which data set the command line names: results of different data never mix. ``${below:name}`` is such a
+    value as the end of a folder's name: a slash and the value, or nothing. An environment that there is not is refused
+    at once.
     """
 
     def __init__(
@@ -26,8 +27,15 @@ class ConfigLoader(OmegaConfigLoader):
         def resolve(name: str, default: Any) -> Any:
             return OmegaConf.select(given, name, default=default)
 
+        def below(name: str) -> str:
+            folder = PurePath(str(resolve(name, "") or ""))
+            if folder.is_absolute() or ".." in folder.parts:
+                raise ParameterError(f"{name} must be a folder below that of the benchmark, got {str(folder)!r}")
+            return f"/{folder.as_posix()}" if folder.parts else ""
+
         # Not by custom_resolvers: of a second session in the same process, Kedro would keep the first one's.
         OmegaConf.register_new_resolver("given", resolve, replace=True)
+        OmegaConf.register_new_resolver("below", below, replace=True)
         super().__init__(conf_source, env, runtime_params, **options)
         if env and env != self.default_run_env and env not in self.environments():
             near = get_close_matches(env, self.environments(), n=1)

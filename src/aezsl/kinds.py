@@ -19,6 +19,8 @@ Fraction = Annotated[float, Gt(0), Lt(1)]
 Share = Annotated[float, Ge(0), Lt(1)]
 #: From nothing to all.
 Proportion = Annotated[float, Ge(0), Le(1)]
+#: How many times as much.
+AtLeastOne = Annotated[float, Ge(1)]
 Count = Annotated[int, Ge(1)]
 CountOrNone = Annotated[int, Ge(0)]
 Seed = Annotated[int, Ge(0), Lt(2**32)]

@@ -139,7 +139,9 @@ catalog = DataCatalog(
     | {
         "raw_benchmark": BenchmarkDataset(format="imagenet", root=str(root), image_list="files.txt"),
         "params:ingestion": MemoryDataset({"groups": [], "sources": [], "complete": False}),
-        "params:split": MemoryDataset({"seed": 0, "unseen_fraction": 0.2, "seen_test_fraction": 0.2}),
+        "params:split": MemoryDataset(
+            {"seed": 0, "rule": "given", "unseen_fraction": 0.2, "seen_test_fraction": 0.2, "test_imbalance": 1}
+        ),
     }
 )
 SequentialRunner().run(ingestion.create_pipeline(), catalog)

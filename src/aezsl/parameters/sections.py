@@ -8,7 +8,7 @@ from typing import Any, Literal, get_type_hints
 from aezsl.data.normalise import STEPS
 from aezsl.encoders.images.engine import PROVIDERS
 from aezsl.encoders.texts.semantics import KINDS
-from aezsl.kinds import Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, list_of
+from aezsl.kinds import AtLeastOne, Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, list_of
 from aezsl.methods import METHODS, Entry
 
 #: Arguments of a kind of semantics that are not for the user to set.
@@ -81,7 +81,14 @@ def all_sections() -> Section:
     names = list_of(Text)
     fixed = {
         "ingestion": Section.whole(groups=names | Text | None, sources=names | Text | None, complete=bool | None),
-        "split": Section.whole(seed=Seed, unseen_fraction=Fraction, seen_test_fraction=Fraction),
+        "split": Section.whole(
+            seed=Seed,
+            rule=Literal["given", "drawn"],
+            unseen_fraction=Fraction,
+            seen_test_fraction=Fraction,
+            test_imbalance=AtLeastOne,
+            folder=str,
+        ),
         "feature_extraction": Section.whole(
             backbone=Text | list_of(Text | dict, at_least=1),
             weights=Text,

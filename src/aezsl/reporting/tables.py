@@ -10,6 +10,7 @@ import pandas as pd
 from aezsl.methods import METHODS
 from aezsl.reporting.columns import file_columns, metric_labels, metric_values
 from aezsl.reporting.comparison import PARTS, STAGES, comparison_table, to_markdown
+from aezsl.reporting.over_splits import show_splits
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE
 from aezsl.reporting.results import Results
 
@@ -34,6 +35,7 @@ def make_tables(results: Results) -> dict[str, Table]:
         "per_class_gains": per_class_gains(results),
         "selection": selection(results),
         "origins": origins(results),
+        **over_splits(results),
     }
     return {key: table for key, table in made.items() if table is not None}
 
@@ -145,6 +147,20 @@ def per_class_gains(results: Results) -> Table | None:
     better, worse = int((frame["gain"] > 0).sum()), int((frame["gain"] < 0).sum())
     note = f"{better} classes gain, {worse} lose, {len(frame) - better - worse} stay."
     return Table("AEZSL over ESZSL, class by class", note, frame, labels)
+
+
+def over_splits(results: Results) -> dict[str, Table]:
+    """What ``kedro repeat`` has found, a table per repeat and setting."""
+    made = {}
+    for name in results.names:
+        summary, about = results.table(name, "summary"), results.mapping(name, "repeat")
+        if summary is None or about is None or "notes" not in about:  # no repeat, or one that is not finished
+            continue
+        for setting, note in about["notes"].items():
+            frame = show_splits(summary, setting, about["metric"])
+            title = f"{name}, generalized setting" if setting else name
+            made[f"over_{setting}{name}"] = Table(title, note, frame, {str(column): str(column) for column in frame})
+    return made
 
 
 def selection(results: Results) -> Table:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aezsl.arrays import Mask
 from aezsl.data.benchmark import Benchmark
-from aezsl.selection import held_out_mask
+from aezsl.selection import held_out_mask, long_tail
 
 
 def select_data(benchmark: Benchmark, ingestion: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
@@ -41,19 +42,33 @@ def _keep(table: pd.DataFrame, column: str, wanted: str | Sequence[str]) -> pd.D
     return table[table[column].isin(wanted)]
 
 
-def split_classes(classes: pd.DataFrame, split: dict[str, Any]) -> pd.DataFrame:
-    """Every class with its role. A role that the data gives stays; else a seeded share of each group is unseen."""
+def split_classes(images: pd.DataFrame, classes: pd.DataFrame, split: dict[str, Any]) -> pd.DataFrame:
+    """Every class with its role. A role that the data gives stays; else a seeded share of each group is unseen.
+
+    With the rule ``drawn`` roles that the data gives say only how many classes of each group are unseen. Classes
+    without images cannot be learnt from: they stay unseen, and the draw is among the others.
+    """
     classes = classes.drop(columns="attributes", errors="ignore")  # they have become semantics
-    if "role" in classes:
-        if classes["role"].isna().any():
-            missing = classes.loc[classes["role"].isna(), "class_name"]
-            raise ValueError(f"{len(missing)} classes have no role, for example {missing.iloc[0]!r}")
+    if split["rule"] not in ("given", "drawn"):
+        raise ValueError(f"split.rule must be given or drawn, got {split['rule']!r}")
+    if "role" in classes and classes["role"].isna().any():
+        missing = classes.loc[classes["role"].isna(), "class_name"]
+        raise ValueError(f"{len(missing)} classes have no role, for example {missing.iloc[0]!r}")
+    if "role" in classes and split["rule"] == "given":
         return classes
+    pictured = classes
+    if "role" in classes:
+        pictured = classes[classes["class_name"].isin(images["class_name"]) | classes["role"].eq("seen")]
+        if not pictured["role"].eq("unseen").any():
+            raise ValueError("split.rule: drawn needs images of unseen classes, and this data has none of them")
     rng = np.random.default_rng(split["seed"])
-    role = pd.Series("seen", index=classes.index)
-    groups = classes.groupby("group") if "group" in classes else [("all", classes)]
+    role = pd.Series("unseen", index=classes.index).mask(classes.index.isin(pictured.index), "seen")
+    groups = pictured.groupby("group") if "group" in classes else [("all", pictured)]
     for _, members in groups:
-        n_unseen = round(len(members) * split["unseen_fraction"])
+        if "role" in members:
+            n_unseen = int(members["role"].eq("unseen").sum())
+        else:
+            n_unseen = round(len(members) * split["unseen_fraction"])
         role[rng.choice(members.index.to_numpy(), n_unseen, replace=False)] = "unseen"
     return classes.assign(role=role)
 
@@ -63,21 +78,40 @@ def split_images(images: pd.DataFrame, classes: pd.DataFrame, split: dict[str, A
 
     Conventional: seen classes train, unseen classes test. Generalized: a seeded share of every seen class's
     images, or those that the data officially holds out, joins the test images. Images that are officially
-    test images of seen classes train in neither setting. Unlabelled images are test images in both.
+    test images of seen classes train in neither setting. Unlabelled images are test images in both. Official parts
+    belong to the roles that the data gives: the rule ``drawn`` leaves them aside.
+
+    Of test images of unseen classes, ``test_imbalance`` leaves a long tail; the others are unused in both settings.
     """
     role = images["class_name"].map(classes.set_index("class_name")["role"])
-    official = images["official"] if "official" in images else pd.Series(pd.NA, index=images.index)
+    has_parts = "official" in images and split["rule"] == "given"
+    official = images["official"] if has_parts else pd.Series(pd.NA, index=images.index)
     held_out = official.eq("test_seen").fillna(False).to_numpy(dtype=bool)
     zsl_unused = held_out
     if not held_out.any():
         seen = images["class_name"].where(role == "seen")  # rows without a label are left alone
         held_out = held_out_mask(seen.to_numpy(), split["seen_test_fraction"], split["seed"])
-    test = role.eq("unseen").to_numpy(dtype=bool) | images["class_name"].isna().to_numpy(dtype=bool)
+    unseen = role.eq("unseen").to_numpy(dtype=bool)
+    test = unseen | images["class_name"].isna().to_numpy(dtype=bool)
+    dropped = _beyond_the_tail(images["class_name"], unseen, split)
     return pd.DataFrame(
         {
             "image_id": images["image_id"],
             "class_name": images["class_name"],
-            "zsl": np.select([test, zsl_unused], ["test", "unused"], "train"),
-            "gzsl": np.where(test | held_out, "test", "train"),
+            "zsl": np.select([dropped | (zsl_unused & ~test), test], ["unused", "test"], "train"),
+            "gzsl": np.select([dropped, test | held_out], ["unused", "test"], "train"),
         }
     )
+
+
+def _beyond_the_tail(class_names: "pd.Series[str]", unseen: Mask, split: dict[str, Any]) -> Mask:
+    """Images of unseen classes that ``test_imbalance`` leaves out."""
+    ratio = split["test_imbalance"]
+    if not isinstance(ratio, int | float) or ratio < 1:
+        raise ValueError(f"split.test_imbalance must be a number of at least 1, got {ratio!r}")
+    dropped = unseen.copy()
+    if ratio == 1 or not unseen.any():
+        return np.zeros_like(dropped)
+    rows = np.flatnonzero(unseen)
+    dropped[rows[long_tail(pd.factorize(class_names.iloc[rows])[0], ratio, split["seed"])]] = False
+    return dropped

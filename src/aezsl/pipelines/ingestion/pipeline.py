@@ -15,7 +15,7 @@ def create_pipeline() -> Pipeline:
                 ["images", "described_classes", "attribute_names"],
                 name="select_data",
             ),
-            node(split_classes, ["described_classes", "params:split"], "classes", name="split_classes"),
+            node(split_classes, ["images", "described_classes", "params:split"], "classes", name="split_classes"),
             node(split_images, ["images", "classes", "params:split"], "split", name="split_images"),
         ],
         tags="ingestion",

@@ -1,0 +1,85 @@
+"""Which methods of a split are finished, so that a repeat need not compute them again."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kedro.framework.context import KedroContext
+from kedro.io import CatalogProtocol
+from kedro.pipeline import Node, Pipeline
+from kedro.runner import SequentialRunner
+from kedro_datasets.matplotlib import MatplotlibDataset
+
+from aezsl.methods import METHODS
+from aezsl.reporting.over_splits import setting_of
+from aezsl.selection import selection_key
+
+#: Parameters beside those of the method that a result depends on once its problem is given.
+SHARED = ("selection", "evaluation", "calibration")
+
+
+class FinishedMethods:
+    """The methods of one split, each finished under a key that changes with all that its results depend on.
+
+    The key is that of a selection: the problem's fingerprint, parameters, and a digest of the code. Results of what is
+    not a registered method, such as a network that learns from images, have no such key and are never taken over.
+    """
+
+    def __init__(self, context: KedroContext, catalog: CatalogProtocol[Any, Any]) -> None:
+        self._catalog = catalog
+        self._parameters = context.params
+        self._candidates = context.config_loader["catalog"]["candidates"]
+
+    def marked(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that were finished once, under whichever key."""
+        return [name for name in names if name.removeprefix("gzsl_") in METHODS and self._mark(name)]
+
+    def unchanged(self, names: Iterable[str], pipeline: Pipeline) -> list[str]:
+        """Those of the names that are finished, and would come out the same again.
+
+        pipeline : assembles the problems of the names' settings, whose fingerprints tell whether the data is the same.
+        """
+        marked = self.marked(names)
+        if not marked:
+            return []
+        wanted = sorted({f"{setting_of(name)}problem_summary" for name in marked})
+        SequentialRunner().run(pipeline.to_outputs(*wanted), self._catalog)
+        return [name for name in marked if self._mark(name) == self._key(name)]
+
+    def mark(self, name: str) -> None:
+        """Say that the method is finished on the problem that was assembled last."""
+        if name.removeprefix("gzsl_") in METHODS:
+            self._catalog.save(f"{name}.finished", {"key": self._key(name)})
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Say that the methods are not finished: their results are about to be overwritten, one by one."""
+        for name in self.marked(names):
+            self._catalog.save(f"{name}.finished", {"key": ""})
+
+    def summary(self, setting: str) -> dict[str, Any]:
+        """Sizes and fingerprint of the problem of a setting."""
+        found: dict[str, Any] = self._catalog.load(f"{setting}problem_summary")
+        return found
+
+    def metrics(self, name: str) -> dict[str, float]:
+        """The metrics of a finished method."""
+        found: dict[str, float] = self._catalog.load(f"{name}.metrics")
+        return found
+
+    def draws(self, node: Node) -> bool:
+        """Whether a node makes nothing but pictures."""
+        outputs = [self._catalog.get(name) for name in node.outputs]
+        return bool(outputs) and all(isinstance(output, MatplotlibDataset) for output in outputs)
+
+    def _mark(self, name: str) -> str:
+        dataset = f"{name}.finished"
+        return str(self._catalog.load(dataset)["key"]) if self._catalog.exists(dataset) else ""
+
+    def _key(self, name: str) -> str:
+        fingerprint = self.summary(setting_of(name))["problem_fingerprint"]
+        shared: Mapping[str, Any] = {key: self._parameters[key] for key in SHARED}
+        own: dict[str, Any] = {}
+        method: str | None = name.removeprefix("gzsl_")
+        while method:
+            own[method] = self._parameters[method]
+            method = METHODS[method].refines
+        return selection_key(fingerprint, name, own, shared, self._candidates)

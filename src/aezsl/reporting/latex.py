@@ -1,0 +1,36 @@
+"""Tables for a paper: LaTeX with the rules of the package ``booktabs``."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "−": r"$-$",
+    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+}
+
+
+def escape(text: str) -> str:
+    """The text, with every character that LaTeX reads as a command written out."""
+    return "".join(_ESCAPES.get(character, character) for character in text)
+
+
+def to_latex(table: pd.DataFrame, note: str = "", digits: int = 2) -> str:
+    """The table as ``tabular``, columns of numbers to the right; the note as a comment above it."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, float | np.floating):
+            return "" if np.isnan(value) else f"{value:.{digits}f}"
+        return "" if value is None else escape(str(value))
+
+    sides = "".join("r" if pd.api.types.is_numeric_dtype(table[column]) else "l" for column in table.columns)
+    lines = [f"% {line}" for line in ["\\usepackage{booktabs} goes into the preamble.", *note.splitlines()]]
+    lines += [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
+    lines += [rf"{' & '.join(escape(str(column)) for column in table.columns)} \\", r"\midrule"]
+    lines += [rf"{' & '.join(cell(value) for value in row)} \\" for row in table.itertuples(index=False)]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -1,0 +1,155 @@
+"""Methods over several class splits: means, deviations, and differences paired by split."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aezsl.evaluation.intervals import LEVEL, paired_interval
+from aezsl.evaluation.metrics import MetricTable, metrics_in
+from aezsl.methods import METHODS
+from aezsl.reporting.comparison import to_markdown
+from aezsl.reporting.latex import to_latex
+
+#: Differences smaller than this, in points, are ties: sums of class shares carry rounding.
+ROUNDING = 1e-9
+
+#: By setting: the metric that differences are of, and the table whose metrics stand beside it.
+HEADLINES: dict[str, tuple[str, MetricTable]] = {
+    "": ("per_class_accuracy", "table1"),
+    "gzsl_": ("gzsl_harmonic_calibrated", "generalized"),
+}
+
+#: Metrics of lists of candidates that are sizes.
+SIZES = ("n_classes", "n_images")
+
+
+def setting_of(name: str) -> str:
+    """The prefix of a name: ``gzsl_`` in the generalized setting, or nothing."""
+    return "gzsl_" if name.startswith("gzsl_") else ""
+
+
+def default_reference(names: Sequence[str]) -> str:
+    """ESZSL, or else the base of one of the methods, or else the first: without the prefix of the setting."""
+    plain = [name.removeprefix("gzsl_") for name in names]
+    bases = [METHODS[name].refines for name in plain if name in METHODS]
+    return next((name for name in ("eszsl", *bases) if name in plain), plain[0]) or plain[0]
+
+
+def tabulate_splits(measured: Mapping[int, Mapping[str, Mapping[str, float]]]) -> pd.DataFrame:
+    """One row per split and method, metrics in per cent. ``measured``: seed -> method -> metrics."""
+    rows = [
+        {"seed": seed, "method": name}
+        | {key: 100 * value for key, value in metrics.items() if key.rpartition(".")[2] not in SIZES}
+        for seed, methods in measured.items()
+        for name, metrics in methods.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def summarise_splits(splits: pd.DataFrame, reference: str, overlap: float) -> pd.DataFrame:
+    """One row per method and metric: mean and standard deviation over splits, and the difference to the reference.
+
+    splits : see ``tabulate_splits``. reference : a method, the same in both settings. overlap : unseen classes per seen
+    one, see ``paired_interval``. Differences, intervals and wins, ties and losses are paired by split; the interval of
+    a single split, and everything where the reference was not run, is empty.
+    """
+    rows = []
+    metrics = [column for column in splits.columns if column not in ("seed", "method")]
+    for metric in metrics:
+        values = splits.pivot_table(metric, index="seed", columns="method", dropna=False)
+        for name in dict.fromkeys(splits["method"]):
+            own = values[name].dropna()
+            if own.empty:
+                continue
+            rows.append(
+                {"method": name, "metric": metric, "splits": len(own), "mean": own.mean(), "std": own.std(ddof=1)}
+                | _paired(values, name, setting_of(name) + reference, overlap)
+            )
+    return pd.DataFrame(rows)
+
+
+def _paired(values: pd.DataFrame, name: str, reference: str, overlap: float) -> dict[str, Any]:
+    if name == reference or reference not in values:
+        return {}
+    differences = (values[name] - values[reference]).dropna().to_numpy(dtype=float)
+    if not len(differences):
+        return {}
+    low, high = paired_interval(differences, overlap)
+    ties = np.abs(differences) < ROUNDING
+    wins, losses = int(((differences > 0) & ~ties).sum()), int(((differences < 0) & ~ties).sum())
+    found = {"reference": reference, "difference": differences.mean(), "low": low, "high": high}
+    return found | {"wins": wins, "ties": int(ties.sum()), "losses": losses}
+
+
+def show_splits(summary: pd.DataFrame, setting: str, metric: str | None = None) -> pd.DataFrame:
+    """The table to read, of one setting, the best mean first: ``mean ± deviation``, differences, wins/ties/losses."""
+    headline, table = HEADLINES[setting]
+    headline = metric or headline
+    summary = summary[summary["method"].map(setting_of) == setting]
+    ranked = summary[summary["metric"] == headline].sort_values("mean", ascending=False, kind="stable")
+    shown = _shown_metrics(table, headline)
+    cells = {(row["method"], row["metric"]): _spread(row["mean"], row["std"]) for row in summary.to_dict("records")}
+    return pd.DataFrame(
+        {
+            "Method": [_label(name) for name in ranked["method"]],
+            **{label: [cells.get((name, key), "") for name in ranked["method"]] for key, label in shown.items()},
+            **_difference_columns(ranked),
+            "Splits": ranked["splits"].tolist(),
+        }
+    )
+
+
+def _difference_columns(ranked: pd.DataFrame) -> dict[str, list[str]]:
+    found = ranked["reference"].dropna() if "reference" in ranked else pd.Series(dtype=object)
+    if found.empty:
+        return {}
+    rows = [row if row["reference"] == row["reference"] else None for row in ranked.to_dict("records")]
+    interval = [_interval(row["low"], row["high"]) if row else "" for row in rows]
+    return {
+        f"To {_label(found.iloc[0])}": [f"{row['difference']:+.1f}" if row else "" for row in rows],
+        f"{100 * LEVEL:.0f}% interval": interval,
+        "Wins/ties/losses": [f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}" if row else "" for row in rows],
+    }
+
+
+def _interval(low: float, high: float) -> str:
+    return "" if np.isnan(low) else f"{low:+.1f} to {high:+.1f}"
+
+
+def _spread(mean: float, std: float) -> str:
+    return f"{mean:.1f}" if np.isnan(std) else f"{mean:.1f} ± {std:.1f}"
+
+
+def _label(name: str) -> str:
+    plain = name.removeprefix("gzsl_")
+    return METHODS[plain].label if plain in METHODS else plain
+
+
+def _shown_metrics(table: MetricTable, headline: str) -> dict[str, str]:
+    """Key -> label of the columns: the metrics that the page shows, the headline among them."""
+    shown = {f"{m.key}_calibrated" if m.calibrated else m.key: f"{m.label} %" for m in metrics_in(table) if m.on_page}
+    return shown if headline in shown else shown | {headline: f"{headline} %"}
+
+
+def describe_splits(seeds: Sequence[int], overlap: float, metric: str) -> str:
+    """How the figures were made, in words."""
+    if len(seeds) == 1:
+        return f"One class split, seed {seeds[0]}, in per cent: no deviation, no interval."
+    return (
+        f"Mean and standard deviation over {len(seeds)} class splits, seeds {', '.join(map(str, seeds))}, in per cent. "
+        f"Differences of {metric} are paired by split. Their interval is Student's at {100 * LEVEL:.0f}%; as splits "
+        f"overlap, with the variance of Nadeau and Bengio (2003): that of the differences times 1/{len(seeds)} + "
+        f"{overlap:.3f}, the unseen classes per seen one."
+    )
+
+
+def write_splits(summary: pd.DataFrame, notes: Mapping[str, str], metric: str | None = None) -> tuple[str, str]:
+    """Markdown and LaTeX of all settings that were run. ``notes``: setting -> ``describe_splits``."""
+    markdown, latex = [], []
+    for setting, note in notes.items():
+        table = show_splits(summary, setting, metric)
+        markdown.append(f"{to_markdown(table)}\n\n{note}\n")
+        latex.append(to_latex(table, note))
+    return "\n".join(markdown), "\n".join(latex)

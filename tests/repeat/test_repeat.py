@@ -1,0 +1,119 @@
+"""``kedro repeat`` on made-up features: two splits, killed in the second, resumed, and what it leaves."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aezsl.errors import DataError
+from aezsl.pipeline_registry import register_pipelines
+from aezsl.repeat import Repeat
+from aezsl.repeat.runner import parts_by_method
+from tests.helpers.layouts import Xlsa17Files
+from tests.synthetic import make_synthetic
+
+OPTIONS = ("--env=xlsa17", "--pipeline=eszsl,aezsl_sim", "--seeds=0,3")
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    """Options for data that names its unseen classes."""
+    folder = tmp_path_factory.mktemp("xlsa17")
+    data = make_synthetic()
+    n_seen, n = len(data.S), len(data.y)
+    names = [f"class{c}" for c in range(n_seen + len(data.S_new))]
+    split = {"trainval_loc": np.arange(n), "test_seen_loc": [], "test_unseen_loc": np.arange(n, n + len(data.y_new))}
+    labels = np.concatenate([data.y, data.y_new + n_seen])
+    files = Xlsa17Files(names, np.vstack([data.S, data.S_new]), labels, np.vstack([data.X, data.X_new]), split)
+    files.write(folder)
+    return f"--params=xlsa17.root={folder},xlsa17.name=TOY,eszsl.grid.gamma=[1.0]"
+
+
+def lines(result):
+    """Split and method of every line of progress, and whether it was computed."""
+    return re.findall(r"\(seed (\d)\), (\w+): .* \((done|taken over)\)", result.stdout + result.stderr)
+
+
+def test_two_splits_killed_resumed_and_compared(make_project, given):
+    project = make_project()
+    folder = project.folder / "data/08_reporting/xlsa17_TOY/splits"
+    # The second split ends in the middle: a folder stands where the metrics of its second method should be.
+    obstacle = folder / "3/aezsl_sim/metrics.json"
+    obstacle.mkdir(parents=True)
+    stopped = project.kedro("repeat", *OPTIONS, given, check=False)
+    assert stopped.returncode != 0
+    assert lines(stopped) == [("0", "eszsl", "done"), ("0", "aezsl_sim", "done"), ("3", "eszsl", "done")]
+    (parent,) = (run for run in project.runs() if "mlflow.parentRunId" not in run.data.tags)
+    assert parent.info.status == "FAILED"
+    obstacle.rmdir()
+
+    resumed = project.kedro("repeat", *OPTIONS, given)
+    assert lines(resumed) == [
+        ("0", "eszsl", "taken over"),
+        ("0", "aezsl_sim", "taken over"),
+        ("3", "eszsl", "taken over"),
+        ("3", "aezsl_sim", "done"),
+    ]
+    splits = pd.read_csv(folder / "splits.csv")
+    assert list(zip(splits["seed"], splits["method"], strict=True)) == [
+        (seed, name) for seed in (0, 3) for name in ("eszsl", "aezsl_sim")
+    ]
+    for seed, method, accuracy in splits[["seed", "method", "per_class_accuracy"]].itertuples(index=False):
+        metrics = json.loads((folder / str(seed) / method / "metrics.json").read_text())
+        assert accuracy == pytest.approx(100 * metrics["per_class_accuracy"])
+    assert "| ESZSL |" in (folder / "summary.md").read_text()
+    assert r"\toprule" in (folder / "summary.tex").read_text()
+    unseen = [unseen_classes(project, seed) for seed in (0, 3)]
+    assert len(unseen[0]) == len(unseen[1])
+    assert unseen[0] != unseen[1]
+    assert not (folder.parent / "eszsl").exists()  # the place of an ordinary run is left alone
+
+    runs = project.runs()
+    (again,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
+    assert (again.info.run_id, again.info.status) == (parent.info.run_id, "FINISHED")
+    assert {"eszsl.per_class_accuracy", "eszsl.per_class_accuracy_std"} <= set(again.data.metrics)
+    children = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
+    assert sorted(run.info.run_name for run in children) == ["split 0", "split 3", "split 3"]
+
+    # Other settings would overwrite these results.
+    refused = project.kedro("repeat", *OPTIONS, f"{given},split.test_imbalance=10", check=False)
+    assert "split.test_imbalance was 1, is 10" in refused.stdout + refused.stderr
+    # The report shows the repeat.
+    project.kedro("run", "--env=xlsa17", "--pipeline=report", "--params=xlsa17.name=TOY")
+    assert "Over class splits" in (folder.parent / "report/index.html").read_text()
+
+
+def unseen_classes(project, seed):
+    classes = pd.read_parquet(project.folder / f"data/03_primary/xlsa17_TOY/splits/{seed}/classes.parquet")
+    return set(classes.loc[classes["role"] == "unseen", "class_name"])
+
+
+def test_methods_run_one_after_the_other_and_every_node_once():
+    whole = register_pipelines()["aezsl_t"] + register_pipelines()["table1"]
+    parts = parts_by_method(whole)
+    assert sorted(node.name for part in parts for node in part.nodes) == sorted(node.name for node in whole.nodes)
+    made = set(whole.inputs())
+    for part in parts:
+        assert part.inputs() <= made
+        made |= part.all_outputs()
+    of = [{node.namespace for node in part.nodes} for part in parts]
+    assert all(len(methods) == 1 for methods in of)
+    assert of[0] == of[-1] == {None}  # the data, and the comparison of all
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "options", "message"),
+    [
+        (["eszl"], {}, "no pipeline 'eszl'; did you mean"),
+        (["report"], {}, "report measures no method"),
+        (["eszsl"], {"name": "aezsl"}, "no pipeline's name, got 'aezsl'"),
+        (["eszsl"], {"name": "../x"}, "one word"),
+        (["eszsl"], {"reference": "nobody"}, "registered method, got 'nobody'"),
+        (["eszsl"], {"params": {"split": {"seed": 1}}}, "sets split.seed itself"),
+    ],
+)
+def test_what_cannot_be_repeated_is_refused_by_name(pipelines, options, message):
+    with pytest.raises(DataError, match=message):
+        Repeat(pipelines, [0, 1], **options)
