@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from aezsl.methods.aezsl import aezsl
 from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
 from tests.methods.contract import MethodContract
@@ -34,16 +33,6 @@ def test_is_aezsl_without_ties():
     P = AEZSLSim(0.1, 0.2).fit(*data[:3]).classifiers(data.S_new)
     np.testing.assert_array_equal(P, AEZSL(0.1, 0.2, 0.0).fit(*data[:3]).classifiers(data.S_new))
     assert "lambda3" not in AEZSLSim().get_params()
-
-
-def test_targets_beyond_the_memory_budget_are_solved_a_few_at_a_time(monkeypatch):
-    data = make_synthetic(n_unseen=40)
-    wide, narrow = AEZSLSim(0.1, 0.2).fit(*data[:3]), AEZSLSim(0.1, 0.2, memory_mb=0.05).fit(*data[:3])
-    sizes = []
-    decompose = aezsl.decompose_targets
-    monkeypatch.setattr(aezsl, "decompose_targets", lambda *a: sizes.append(len(a[1])) or decompose(*a))
-    np.testing.assert_allclose(narrow.classifiers(data.S_new), wide.classifiers(data.S_new), rtol=1e-9, atol=1e-12)
-    assert max(sizes[:-1]) < len(data.S_new) == sizes[-1]
 
 
 def test_lambda2_must_be_positive():

@@ -7,8 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from aezsl.evaluation.single_precision import rank_in_single_precision
+from aezsl.workers import workers
+
 #: Samples and classes whose scores are formed together: 16 MB of float64.
 ROW_BLOCK, CLASS_BLOCK = 1024, 2048
+#: Multiplications from which on a product is scored in single precision: a core does as many in six seconds in double.
+LARGE_PRODUCT = 2**37
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,14 @@ def top_k(scores: NDArray[np.floating[Any]], k: int) -> Ranking:
 def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k: int) -> Ranking:
     """``top_k(X @ P, k)`` for X (n, d) and P (d, C), holding the scores of one block of samples and classes at a time.
 
-    Beside X and P it needs some 100 MB, however many samples and classes there are.
+    Beside X and P it needs some 100 MB, however many samples and classes there are. Large products are scored in single
+    precision by tasks side by side, and settled in double precision: see ``aezsl.evaluation.single_precision``.
     """
+    if X.shape[0] * X.shape[1] * P.shape[1] >= LARGE_PRODUCT:
+        rows = (X[i : i + 2 * ROW_BLOCK] for i in range(0, len(X), 2 * ROW_BLOCK))
+        return Ranking.concatenate(
+            [Ranking(*found) for found in workers().map(rank_in_single_precision, rows, P, k, CLASS_BLOCK)]
+        )
     if len(X) > ROW_BLOCK:
         return Ranking.concatenate([top_k_products(X[i : i + ROW_BLOCK], P, k) for i in range(0, len(X), ROW_BLOCK)])
     best = None

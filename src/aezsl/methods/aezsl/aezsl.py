@@ -18,11 +18,15 @@ from aezsl.methods.aezsl.solver import (
     spectra_mb,
     squared_cosines,
 )
+from aezsl.methods.aezsl.streamed import stream_targets
 from aezsl.methods.aezsl.sweeps import sweep_targets
 from aezsl.methods.base import LinearZeroShotClassifier, Needs
 from aezsl.methods.classifiers import TargetClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
+
+#: From this many targets on, one solution costs less streamed than from eigenvectors that are kept.
+MANY_TARGETS = 512
 
 
 class AEZSL(LinearZeroShotClassifier):
@@ -62,8 +66,9 @@ class AEZSL(LinearZeroShotClassifier):
     max_iter : int
         Most iterations or sweeps; a ConvergenceWarning says when they did not suffice.
     memory_mb : float
-        Budget for arrays that grow with the number of targets. ``direct`` keeps one r x r matrix per target
-        (r = rank of S) and works through the rest in blocks that fit.
+        Budget for arrays that grow with the number of targets. Up to it ``direct`` keeps one r x r matrix per target
+        (r = rank of S) and works through the rest in blocks that fit; beyond it, the targets are streamed
+        (``streamed``): the same solution from two passes over them, in memory that does not grow with their number.
 
     """
 
@@ -124,20 +129,29 @@ class AEZSL(LinearZeroShotClassifier):
             W, trace = sweep_targets(self.reduced, self._spectra(targets), self.lambdas, *self._limits)
             P = np.einsum("cqr,cr->qc", W, S_target @ self.Q_)
             return AEZSLClassifier(self, S_target, self.U_ @ P, W, trace)
-        Z, P = self._solve(targets)
-        return AEZSLClassifier(self, S_target, self.U_ @ P, Z)
+        total, classifiers = self._solve(targets)
+        return AEZSLClassifier(self, S_target, classifiers, total)
 
     def _solve(self, targets: Targets) -> tuple[Array | None, Array]:
-        """The sum Z (q, r) of all mappings, where targets know of each other, and the classifiers (q, C)."""
-        excess = spectra_mb(len(targets.S), self.Q_.shape[1]) / self.memory_mb
-        if self.lambda3 > 0 or excess <= 1:
+        """The sum Z (q, r) of all mappings, where targets know of each other, and the classifiers (d, C)."""
+        if not self._streaming_pays(targets):
             spectra = self._spectra(targets)
             Z, P = solve_targets(self.reduced, spectra, self.lambdas, *self._limits)
-            return (Z @ spectra.basis.T if self.lambda3 > 0 else None), P
-        # Independent targets: as many at a time as the budget allows, none kept.
-        parts = np.array_split(targets.S, min(int(np.ceil(excess)), len(targets.S)))
-        solved = (solve_targets(self.reduced, self._decompose(part), self.lambdas, *self._limits) for part in parts)
-        return None, np.hstack([P for _, P in solved])
+            return (Z @ spectra.basis.T if self.lambda3 > 0 else None), self.U_ @ P
+        A, lengths = targets.S @ self.Q_, np.linalg.norm(targets.S, axis=1)
+        total, parts = stream_targets(self.reduced, A, lengths, self.lambdas, targets.progress)
+        classifiers = np.empty((len(self.U_), len(A)))
+        start = 0
+        for part in parts:
+            stop = start + part.shape[1]
+            np.matmul(self.U_, part, out=classifiers[:, start:stop])
+            start = stop
+        return total, classifiers
+
+    def _streaming_pays(self, targets: Targets) -> bool:
+        """Whether two passes over the targets cost less than keeping them all, or not all of them fit in memory."""
+        alone = targets.n_models == 1 and len(targets.S) >= MANY_TARGETS
+        return alone or spectra_mb(len(targets.S), self.Q_.shape[1]) > self.memory_mb
 
     def _table_pays(self, targets: Targets) -> bool:
         """Whether so many models share the targets that a table is cheaper than solving for each, and fits memory."""
@@ -150,9 +164,9 @@ class AEZSL(LinearZeroShotClassifier):
         need = spectra_mb(len(targets.S), self.Q_.shape[1])
         if need > self.memory_mb:
             raise ValueError(
-                f"{len(targets.S)} coupled targets of rank {self.Q_.shape[1]} need {need:.0f} MB for their "
-                f"eigenvectors, and memory_mb={self.memory_mb} allows less; raise memory_mb, or take lambda3 = 0, "
-                "which solves them a few at a time"
+                f"solver='alternating' keeps the eigenvectors of {len(targets.S)} targets of rank {self.Q_.shape[1]}, "
+                f"{need:.0f} MB, and memory_mb={self.memory_mb} allows less; raise memory_mb, or use solver='direct', "
+                "which streams the targets"
             )
         # Where there is a table, it takes the place of the right sides.
         keep_mb = 0.0 if self._table_pays(targets) else self.memory_mb

@@ -1,0 +1,209 @@
+r"""The AEZSL equations for any number of coupled targets, in memory that does not grow with it.
+
+Notation and equations as in ``solver``. Divided by its eigenvalue l, a row of them depends on the lambdas through
+:math:`\sigma = \lambda_1 + (\lambda_2 + C\lambda_3) / l` and :math:`\tau = \lambda_1 + \lambda_2 / l`. With
+:math:`T_c = S' \mathrm{diag}(s_c^2) S`, m the row of :math:`U'X'Y` and z the row of the sum Z of all mappings,
+
+.. math::
+    \left[F(\sigma) + \tfrac\tau\sigma (I - F(\sigma))\right] z
+    = \tfrac1l \sum_c (T_c + \sigma)^{-1} S' \mathrm{diag}(s_c^2) m,
+    \qquad F(\sigma) = \tfrac1C \sum_c T_c (T_c + \sigma)^{-1}
+
+    p_c = \tfrac1l \, h_c(\sigma)' \left(S' \mathrm{diag}(s_c^2) m + \lambda_3 z\right),
+    \qquad h_c(\sigma) = (T_c + \sigma)^{-1} a_c.
+
+Two passes over the targets do, each a map over blocks of targets and an ordered sum:
+
+1. the right sides of all rows, and F at the nodes of an interpolation in :math:`\sigma`. Then every row of Z is one
+   small system, solved without iteration: of the targets themselves nothing is needed any more;
+2. the classifiers, from :math:`h_c` at the nodes: a few dozen vectors per target take the place of all rows.
+
+Without coupling (:math:`\lambda_3 = 0`) the second pass is all there is. Nothing of the size C x r x r is ever kept.
+
+**Interpolation.** Both functions are sums of :math:`1 / (t + \sigma)` over eigenvalues :math:`0 \le t \le g`. In
+:math:`u = \ln(1 + g / \sigma)` all shifts from the smallest to infinity are one finite interval, and every pole
+:math:`\sigma = -t` lies on the lines :math:`\mathrm{Im}\, u = \pm\pi`, at a distance of :math:`\pi`. So on an interval
+of length L the error of Chebyshev interpolation at p nodes falls as :math:`\rho^{-p}` with
+:math:`\ln\rho = \mathrm{arsinh}(2\pi / L)`, whatever the data: p follows from the accuracy wanted. What is interpolated
+is :math:`(\sigma + g)` times the functions, which stays of one size up to infinity.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.linalg import eigh
+from numpy.polynomial.chebyshev import chebpts1, chebvander
+
+from aezsl.arrays import Array
+from aezsl.methods.aezsl.solver import Lambdas, ReducedSeen
+from aezsl.progress import progress
+from aezsl.workers import workers
+
+#: Targets of a task at most: some twenty seconds of work at rank 384, whose result is a hundred megabytes at most.
+BLOCK_TARGETS = 256
+#: Tasks at least, where there are that many targets: work for a machine with several cores.
+MIN_BLOCKS = 16
+#: Targets decomposed together within a task: enough for long products, and few enough for the caches.
+TOGETHER = 8
+#: Relative error of interpolated values against the largest, before what the range of shifts adds to it.
+ACCURACY = 1e-8
+#: Rows of Z solved together.
+ROWS = 32
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """Interpolation in the shift: its nodes, and the weights with which values there give those of every row."""
+
+    sigma: Array  # (q,) of the rows
+    nodes: Array  # (p,)
+    weights: Array  # (q, p)
+
+    @classmethod
+    def for_rows(cls, sigma: Array, g: float) -> "Shifts":
+        """For rows with these shifts and matrices whose eigenvalues are at most g."""
+        length = float(np.log1p(g / sigma.min()))
+        error = max(ACCURACY * min(1.0, float(sigma.min()) / g), 1e-14)
+        p = int(np.ceil(-np.log(error) / np.arcsinh(2 * np.pi / length))) + 2
+        x = chebpts1(p)
+        nodes = g / np.expm1(length * (x + 1) / 2)
+        twice = np.full(p, 2.0)
+        twice[0] = 1.0
+        position = 2 * np.log1p(g / sigma) / length - 1
+        at_rows = (chebvander(position, p - 1) * twice) @ chebvander(x, p - 1).T / p
+        return cls(sigma, nodes, at_rows * (nodes + g) / (sigma + g)[:, None])
+
+
+@dataclass(frozen=True)
+class SharedProblem:
+    """What every task needs: the seen data, the lambdas, and the shifts of the rows."""
+
+    seen: ReducedSeen
+    lengths: Array  # (Cs,) of the seen classes' semantics
+    lambdas: Lambdas
+    n_targets: int
+    shifts: Shifts
+
+    @classmethod
+    def of(cls, seen: ReducedSeen, lambdas: Lambdas, A: Array, lengths: Array) -> "SharedProblem":
+        """For targets A (C, r) that are solved together."""
+        sigma = lambdas.lambda1 + (lambdas.lambda2 + len(A) * lambdas.lambda3) / seen.l
+        seen_lengths = np.linalg.norm(seen.S, axis=1)
+        shifts = Shifts.for_rows(sigma, largest_norm(seen.S, seen_lengths, A, lengths))
+        return cls(seen, seen_lengths, lambdas, len(A), shifts)
+
+    def decompose(self, a: Array, length: float) -> tuple[Array, Array, Array]:
+        """The squared cosines (Cs,), and eigenvalues (r,) and eigenvectors (r, r) of a target's matrix T_c."""
+        cosines = (self.seen.S @ a) / (self.lengths * length)
+        half = self.seen.S * np.abs(cosines)[:, None]
+        t, V = eigh(half.T @ half)  # a matrix times its own transpose: BLAS computes only half of it
+        return np.square(cosines), t.clip(min=0), V  # a Gram matrix has no negative eigenvalue; rounding does
+
+
+def largest_norm(S: Array, seen_lengths: Array, A: Array, lengths: Array) -> float:
+    r"""The largest Frobenius norm of a target's matrix, a bound of all eigenvalues.
+
+    It needs none of the matrices: :math:`\|T_c\|_F^2 = w' ((S S') * (S S')) w` with the weights :math:`w = s_c^2`.
+    """
+    kernel, largest = np.square(S @ S.T), 0.0
+    for i in range(0, len(A), BLOCK_TARGETS):
+        rows = slice(i, i + BLOCK_TARGETS)
+        weights = np.square((A[rows] @ S.T) / np.outer(lengths[rows], seen_lengths))
+        largest = max(largest, float(np.einsum("ij,ij->i", weights @ kernel, weights).max()))
+    return float(np.sqrt(largest)) or 1.0  # zero where all targets are at right angles to all seen classes
+
+
+#: A block of targets: their semantics (n, r) on the basis of the seen ones, and the lengths (n,) of the whole vectors.
+Block = tuple[Array, Array]
+
+
+def target_blocks(A: Array, lengths: Array) -> list[Block]:
+    """The targets cut into tasks, by their number alone."""
+    n = min(max(-(-len(A) // BLOCK_TARGETS), MIN_BLOCKS), len(A))
+    return list(zip(np.array_split(A, n), np.array_split(lengths, n), strict=True))
+
+
+def sum_right_sides(block: Block, problem: SharedProblem) -> tuple[Array, Array]:
+    """A task of the first pass: the block's part of l times the right sides (q, r), and of C F at the nodes."""
+    seen, shifts = problem.seen, problem.shifts
+    A, lengths = block
+    q, r = len(seen.l), A.shape[1]
+    B, F = np.zeros((q, r)), np.zeros((len(shifts.nodes), r, r))
+    for first in range(0, len(A), TOGETHER):
+        n = min(TOGETHER, len(A) - first)
+        V, t, R = np.empty((r, n * r)), np.empty(n * r), np.empty((q, n * r))
+        for place in range(n):
+            columns = slice(place * r, (place + 1) * r)
+            weights, t[columns], V[:, columns] = problem.decompose(A[first + place], lengths[first + place])
+            np.matmul(seen.M, (seen.S @ V[:, columns]) * weights[:, None], out=R[:, columns])
+        R /= np.add.outer(shifts.sigma, t)
+        B += R @ V.T
+        for node, sum_ in zip(shifts.nodes, F, strict=True):
+            half = V * np.sqrt(t / (t + node))
+            sum_ += half @ half.T
+    return B, F
+
+
+def block_classifiers(block: Block, problem: SharedProblem, Z: Array | None) -> Array:
+    """A task of the second pass: the block's classifiers (q, n), coupled through the sum Z where there is one."""
+    seen, shifts, lambda3 = problem.seen, problem.shifts, problem.lambdas.lambda3
+    A, lengths = block
+    p, (n, r) = len(shifts.nodes), A.shape
+    h, hS = np.empty((p, r, n)), np.empty((p, seen.S.shape[0], n))  # h_c at the nodes, and diag(s_c^2) S h_c
+    for c in range(n):
+        weights, t, V = problem.decompose(A[c], lengths[c])
+        at_nodes = V @ ((V.T @ A[c])[:, None] / np.add.outer(t, shifts.nodes))
+        h[:, :, c] = at_nodes.T
+        hS[:, :, c] = ((seen.S @ at_nodes) * weights[:, None]).T
+    P = np.zeros((len(seen.l), n))
+    for node in range(p):
+        part = seen.M @ hS[node]
+        if Z is not None:
+            part += lambda3 * (Z @ h[node])
+        part *= shifts.weights[:, node, None]
+        P += part
+    P /= seen.l[:, None]
+    return P
+
+
+def shared_sum(blocks: list[Block], problem: SharedProblem, show: bool) -> Array:
+    """The first pass, and the sum Z (q, r) of all mappings that follows from it."""
+    seen, shifts = problem.seen, problem.shifts
+    r = seen.S.shape[1]
+    B, F = np.zeros((len(seen.l), r)), np.zeros((len(shifts.nodes), r, r))
+    sums = workers().map(sum_right_sides, blocks, problem)
+    for of_rows, of_nodes in progress(sums, len(blocks), "AEZSL: sum of all mappings", show):
+        B += of_rows
+        F += of_nodes
+    return solve_rows(B, F.reshape(len(F), r * r), problem)
+
+
+def solve_rows(B: Array, F: Array, problem: SharedProblem) -> Array:
+    """Z (q, r) from l times the right sides (q, r) and C F at the nodes (p, r r): one system per row."""
+    seen, shifts = problem.seen, problem.shifts
+    r = B.shape[1]
+    ratio = (problem.lambdas.lambda1 + problem.lambdas.lambda2 / seen.l) / shifts.sigma  # tau / sigma
+    Z = np.empty_like(B)
+    for i in range(0, len(B), ROWS):
+        rows = slice(i, i + ROWS)
+        system = ((shifts.weights[rows] / problem.n_targets) @ F).reshape(-1, r, r)
+        system *= 1 - ratio[rows, None, None]
+        system += ratio[rows, None, None] * np.eye(r)
+        Z[rows] = np.linalg.solve(system, (B[rows] / seen.l[rows, None])[:, :, None])[:, :, 0]
+    return Z
+
+
+def stream_targets(
+    seen: ReducedSeen, A: Array, lengths: Array, lambdas: Lambdas, show: bool = True
+) -> tuple[Array | None, Iterator[Array]]:
+    """The sum Z (q, r) of all mappings, where lambda3 > 0, and the classifiers (q, n) of one block after the other.
+
+    A (C, r) target semantics on the basis of ``seen``, lengths (C,) of the whole vectors. The tasks are carried out by
+    ``aezsl.workers.workers()``; show : whether to show how far the work is.
+    """
+    problem = SharedProblem.of(seen, lambdas, A, lengths)
+    blocks = target_blocks(A, lengths)
+    Z = shared_sum(blocks, problem, show) if lambdas.lambda3 > 0 else None
+    parts = workers().map(block_classifiers, blocks, problem, Z)
+    return Z, progress(parts, len(blocks), "AEZSL: classifiers", show)
