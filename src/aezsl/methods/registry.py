@@ -78,6 +78,7 @@ _ENTRIES = (
         pool=True,
     ),
     Entry("sync", "SynC", "sync:SynC"),
+    Entry("uda", "Kodirov et al.", "uda:UDA", pool=True),
 )
 
 #: name -> entry.
