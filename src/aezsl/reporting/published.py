@@ -43,7 +43,7 @@ TABLE_1 = (
     Row("Kodirov et al.", "uda", "transductive", 57.42, 86.00, 48.59),
     Row("Zhang and Saligrama 2016, transductive", "structured_prediction", "transductive", 56.90, 89.50, 48.53),
     Row("Shojaee and Baghshah", "jeac", "transductive", 58.80, 86.16, 47.49),
-    Row("Li and Guo", None, "transductive", 57.14, 88.50, 47.84),
+    Row("Li and Guo", "max_margin", "transductive", 57.14, 88.50, 47.84),
     Row("SMS", None, "transductive", 57.14, 83.50, 47.95),
     Row("Xu et al.", None, "transductive", 55.74, 85.50, 43.09),
     Row("AEZSL_sim", "aezsl_sim", "inductive", 57.55, 87.50, 43.98),
