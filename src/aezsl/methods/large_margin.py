@@ -11,7 +11,7 @@ from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.assignment import balanced_assignment
 from aezsl.methods.shared.linalg import row_space_eigh
-from aezsl.methods.shared.margin import Labelling, size_bounds, train
+from aezsl.methods.shared.margin import Labelling, mapped_scores, size_bounds, train
 from aezsl.methods.targets import Targets
 from aezsl.methods.transductive import TransductiveMethod
 
@@ -36,7 +36,7 @@ class Scene(NamedTuple):
 
     def first_scores(self) -> Array:
         """Scores (m, Ct) of the pool by what seen samples alone teach."""
-        return (self.F[self.n :] @ self.W.T) @ self.U[self.columns].T
+        return mapped_scores(self.F[self.n :], self.W, self.U[self.columns])
 
     def assign(self, scores: Array) -> Labels:
         """The targets of the pool's samples with the highest sum of scores (m, Ct) within the bounds."""

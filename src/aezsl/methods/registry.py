@@ -66,6 +66,7 @@ _ENTRIES = (
     Entry("jeac", "Shojaee and Baghshah", "jeac:JEaC", "statistics", pool=True),
     Entry("jlse", "JLSE", "jlse:JLSE"),
     Entry("latem", "LatEm", "latem:LatEm"),
+    Entry("lrl", "Li et al. 2015", "lrl:LRL", pool=True),
     Entry("max_margin", "Li and Guo", "max_margin:MaxMargin", pool=True),
     Entry("rkt", "RKT", "rkt:RKT", "statistics"),
     Entry("secml", "SECML", "secml:SECML"),

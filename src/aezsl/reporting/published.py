@@ -39,7 +39,7 @@ TABLE_1 = (
     Row("ConSE", "conse", "inductive", 37.33, 73.00, 23.49),
     Row("RKT", "rkt", "inductive", 53.73, 81.00, 42.11),
     Row("EXEM", "exem", "inductive", 58.54, 86.00, 42.90),
-    Row("Li et al. 2015", None, "transductive", 43.94, 87.50, 43.50),
+    Row("Li et al. 2015", "lrl", "transductive", 43.94, 87.50, 43.50),
     Row("Kodirov et al.", "uda", "transductive", 57.42, 86.00, 48.59),
     Row("Zhang and Saligrama 2016, transductive", "structured_prediction", "transductive", 56.90, 89.50, 48.53),
     Row("Shojaee and Baghshah", "jeac", "transductive", 58.80, 86.16, 47.49),

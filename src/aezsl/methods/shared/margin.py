@@ -50,6 +50,12 @@ def smooth_hinge(scores: Array, labels: Labelling, tau: float = TAU) -> tuple[fl
     return float(values.sum(dtype=np.float64)), M
 
 
+def mapped_scores(F: Array, W: Array, U: Array) -> Array:
+    """``F W' U'`` (t, L) in the precision of F."""
+    scores: Array = (F @ W.astype(F.dtype).T) @ U.astype(F.dtype).T
+    return scores
+
+
 class Machine(NamedTuple):
     """A mapping W (h, r) with its objective; scores (t, L) of all samples and their M."""
 
@@ -69,12 +75,12 @@ def train(
     U = U.astype(F.dtype)
 
     def value(W: Array) -> tuple[float, Array]:
-        loss, M = smooth_hinge((F @ W.astype(F.dtype).T) @ U.T, labels, tau)
+        loss, M = smooth_hinge(mapped_scores(F, W, U), labels, tau)
         labels.subtract_from(M)
         return loss + beta / 2 * float(np.vdot(W, W)), (M @ U).T @ F + beta * W
 
     W = descend(value, start, tol)
-    scores = (F @ W.astype(F.dtype).T) @ U.T
+    scores = mapped_scores(F, W, U)
     loss, M = smooth_hinge(scores, labels, tau)
     return Machine(W, loss + beta / 2 * float(np.vdot(W, W)), scores, M)
 
