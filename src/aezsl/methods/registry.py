@@ -68,6 +68,8 @@ _ENTRIES = (
     Entry("jeac", "Shojaee and Baghshah", "jeac:JEaC", "statistics", pool=True),
     Entry("jlse", "JLSE", "jlse:JLSE"),
     Entry("latem", "LatEm", "latem:LatEm"),
+    Entry("lrl", "Li et al. 2015", "lrl:LRL", pool=True),
+    Entry("max_margin", "Li and Guo", "max_margin:MaxMargin", pool=True),
     Entry("rkt", "RKT", "rkt:RKT", "statistics"),
     Entry("secml", "SECML", "secml:SECML"),
     Entry("sje", "SJE", "sje:SJE"),
@@ -81,6 +83,7 @@ _ENTRIES = (
     ),
     Entry("sync", "SynC", "sync:SynC"),
     Entry("transclip", "TransCLIP", "transclip:TransCLIP", "statistics", pool=True, paired=True),
+    Entry("uda", "Kodirov et al.", "uda:UDA", pool=True),
     Entry("zlap", "ZLaP", "zlap:ZLaP", "statistics", pool=True, paired=True),
 )
 

@@ -1,0 +1,144 @@
+import warnings
+
+import numpy as np
+import pytest
+
+from aezsl.methods import make_method
+from aezsl.methods.shared.margin import Labelling, train
+from tests.methods.contract import MethodContract
+from tests.synthetic import make_synthetic
+
+DOUBLE = {"single": False}
+
+
+class TestMaxMargin(MethodContract):
+    method = "max_margin"
+    params = {"max_rounds": 2, **DOUBLE}
+    floor = 0.8
+
+
+def fitted(data, **params):
+    return make_method("max_margin", **{**DOUBLE, **params}).fit(*data[:3])
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_synthetic(noise=1.0)
+
+
+@pytest.mark.parametrize("params", [{}, {"beta": 0.1}, {"start": "random"}, {"centre": False, "lower": 0.0}])
+def test_the_objective_never_rises(data, params):
+    history = fitted(data, **params).adapt(data.S_new, data.X_new).history
+    assert len(history) > 1
+    assert (np.diff(history["objective"]) < 0).all()
+    assert set(history["step"]) <= {1.0, 0.5, 0.25, 0.125}
+
+
+def test_it_ends_with_the_machine_of_its_labels(data):
+    """After one round Y is the balanced assignment itself: a machine trained on it, by hand, scores the same."""
+    model = fitted(data, max_rounds=1, n_components=None)
+    classifier = model.adapt(data.S_new, data.X_new)
+    U = np.vstack([data.S, data.S_new]) - data.S.mean(axis=0)
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    mean = data.X.mean(axis=0)
+    y = np.concatenate([data.y, classifier.rounds.start + len(data.S)])
+    F = np.vstack([data.X, data.X_new]) - mean
+    machine = train(F, U, Labelling(y, np.empty((0, len(U)))), 1.0, np.zeros((10, 24)), tol=1e-12)
+    expected = (data.X_new - mean) @ machine.W.T @ U[len(data.S) :].T
+    found = classifier.scores(data.X_new)
+    np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
+    assert classifier.history["objective"].iloc[0] == pytest.approx(machine.value, rel=1e-3)
+    np.testing.assert_array_equal(classifier.labels, found.argmax(axis=1))
+
+
+def test_labels_keep_their_bounds_and_equal_bounds_give_equal_sizes(data):
+    for lower, upper, sizes in ((1.0, 1.0, {12}), (0.5, 2.0, set(range(6, 25)))):
+        classifier = fitted(data, lower=lower, upper=upper, rounded=True, max_rounds=1).adapt(data.S_new, data.X_new)
+        assert set(np.bincount(classifier.rounds.start, minlength=8)) <= sizes
+        np.testing.assert_array_equal(classifier.rounds.start, classifier.labels)  # Y is one-hot in the first round
+
+
+def test_random_first_labels_have_their_seed(data):
+    starts = [
+        fitted(data, start="random", seed=seed, max_rounds=1).adapt(data.S_new, data.X_new).rounds.start
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(starts[0], starts[1])
+    assert (starts[0] != starts[2]).any()
+
+
+def test_relabelled_targets_are_relabelled_answers(data):
+    order = np.random.default_rng(0).permutation(8)
+    model = fitted(data)
+    first, permuted = (model.adapt(S, data.X_new).labels for S in (data.S_new, data.S_new[order]))
+    np.testing.assert_array_equal(order[permuted], first)
+
+
+def test_single_precision_answers_alike(data):
+    single, double = (fitted(data, single=single).adapt(data.S_new, data.X_new) for single in (True, False))
+    assert np.mean(single.labels == double.labels) > 0.95
+
+
+def test_without_a_pool_it_is_the_machine_of_the_seen_classes(data):
+    model = fitted(data, centre=False, n_components=None)
+    classifier = model.adapt(data.S_new)
+    assert len(classifier.history) == 0
+    U = data.S / np.linalg.norm(data.S, axis=1, keepdims=True)
+    mean = data.X.mean(axis=0)
+    W = train(data.X - mean, U, Labelling(data.y, np.empty((0, 30))), 1.0, np.zeros((10, 24)), tol=1e-12).W
+    expected = (data.X_new - mean) @ W.T @ data.S_new.T / np.linalg.norm(data.S_new, axis=1)
+    np.testing.assert_allclose(classifier.scores(data.X_new), expected, atol=0.05 * np.abs(expected).max())
+
+
+def test_seen_targets_are_the_classes_that_have_samples(data):
+    """In the generalized setting seen classes stand in the machine once, with their samples."""
+    model = fitted(make_synthetic())
+    both = np.vstack([data.S_new, data.S])
+    scene = model._scene(both, data.X_new)
+    np.testing.assert_array_equal(scene.columns, np.concatenate([np.arange(30, 38), np.arange(30)]))
+    assert (scene.low[:8] == 6).all()
+    assert (scene.high[8:] == 12).all()  # 24, of which it has 12
+    pool = np.vstack([make_synthetic().X[::6], make_synthetic().X_new])
+    true = np.concatenate([data.y[::6] + 8, data.y_new])
+    assert np.mean(model.adapt(both, pool).labels == true) > 0.6
+
+
+def test_few_samples_duplicates_and_ties_are_defined(data):
+    model = fitted(data, max_rounds=2)
+    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # equal samples cannot be of many classes
+            classifier = model.adapt(data.S_new, pool)
+        assert np.isfinite(classifier.scores(pool)).all()
+        assert np.isfinite(classifier.history["objective"]).all()
+        assert len(set(classifier.labels)) <= len(np.unique(pool, axis=0))
+    twice = model.adapt(np.vstack([data.S_new, data.S_new]), data.X_new)
+    assert len(twice.labels) == len(data.X_new)
+
+
+def test_a_class_without_samples_may_stay_empty():
+    sharp = make_synthetic(noise=0.1)
+    pool, true = sharp.X_new[sharp.y_new < 4], sharp.y_new[sharp.y_new < 4]
+    classifier = fitted(sharp, lower=0.0).adapt(sharp.S_new, pool)
+    assert np.mean(classifier.labels == true) > 0.9
+
+
+def test_a_collapse_is_told(data):
+    with pytest.warns(UserWarning, match="labels collapsed, .* a larger lower bound"):
+        fitted(data, max_rounds=1).adapt(data.S_new, np.repeat(data.X_new[:1], 16, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"beta": 0.0}, "beta must be positive"),
+        ({"lower": 1.5}, "lower must be 0 to 1"),
+        ({"upper": 0.5}, "upper at least 1"),
+        ({"max_rounds": 0}, "at least 1"),
+        ({"n_components": 0}, "at least 1"),
+        ({"start": "eszsl"}, "'balanced' or 'random'"),
+    ],
+)
+def test_bad_parameters_are_refused(data, bad, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(data, **bad)

@@ -1,0 +1,211 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from aezsl.methods import make_method
+from aezsl.methods.propagation.prototypes import spread_from_prototypes, spread_to
+from aezsl.methods.shared.sparse_codes import sparse_codes
+from aezsl.methods.uda import UDA
+from tests.methods.contract import MethodContract
+from tests.synthetic import make_synthetic
+
+EXACT = {"code_tol": 1e-10, "code_iterations": 5000}
+
+
+class TestUDA(MethodContract):
+    method = "uda"
+    params = {"l2": 1.0, "n_neighbors": 5, "code_iterations": 30, "max_rounds": 3}
+    floor = 0.8
+
+
+def fitted(data, **params):
+    return make_method("uda", **params).fit(*data[:3])
+
+
+def cosine_labels(B, A):
+    return np.argmax(B @ A.T / np.linalg.norm(A, axis=1), axis=1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_synthetic(noise=1.0)
+
+
+@pytest.mark.parametrize("params", [{}, {"l2": 1.0}, {"codes": "free", "l3": 0.0}, {"l1": 100.0, "l3": 0.1}])
+def test_the_objective_never_rises_and_is_the_one_written(data, params):
+    model = fitted(data, max_rounds=8, **params)
+    classifier = model.adapt(data.S_new, data.X_new)
+    objective = classifier.history["objective"].to_numpy()
+    assert (np.diff(objective) <= 1e-12 * objective[0]).all()
+    D, A = classifier.scorer.parts["dictionary"], data.S_new
+    w = model.posteriors(data.X_new, A)
+    B = np.random.default_rng(0).normal(size=(len(data.X_new), A.shape[1]))
+    pulled = sum(w[i, j] * np.sum((B[i] - A[j]) ** 2) for i in range(len(B)) for j in range(len(A)))
+    terms = np.sum((data.X_new - B @ D) ** 2), model.l1 * np.sum((D - model.D_) ** 2), model.l3 * np.abs(B).sum()
+    np.testing.assert_allclose(model.objective(data.X_new, D, B, w, A), sum(terms) + model.l2 * pulled)
+
+
+def test_a_large_l1_keeps_the_seen_dictionary(data):
+    classifier = fitted(data, l1=1e12).adapt(data.S_new, data.X_new)
+    D = classifier.scorer.parts["dictionary"]
+    Y = np.eye(len(data.S))[data.y] @ data.S
+    np.testing.assert_allclose(D, np.linalg.solve(Y.T @ Y + np.eye(10), Y.T @ data.X), atol=1e-7)
+
+
+def test_a_large_l2_without_sparsity_puts_codes_at_the_mean_prototype(data):
+    model = fitted(data, l2=1e9, l3=0.0, decide="nearest", **EXACT)
+    mean = model.posteriors(data.X_new, data.S_new) @ data.S_new
+    np.testing.assert_array_equal(model.adapt(data.S_new, data.X_new).labels, cosine_labels(mean, data.S_new))
+    D = model.D_
+    B = sparse_codes(D @ D.T + 1e9 * np.eye(10), data.X_new @ D.T + 1e9 * mean, 0.0, 0 * mean, True, 1e-10, 5000)
+    np.testing.assert_allclose(B, mean, atol=1e-6)
+
+
+def test_without_prototypes_sparsity_and_sign_codes_are_least_squares(data):
+    D = fitted(data).D_
+    B = sparse_codes(D @ D.T, data.X_new @ D.T, 0.0, np.zeros((96, 10)), False, 1e-12, 20000)
+    np.testing.assert_allclose(B, data.X_new @ D.T @ np.linalg.inv(D @ D.T), atol=1e-6)
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_codes_are_the_minimum(nonnegative):
+    """Against a generic solver on the positive and the negative part of a code."""
+    rng = np.random.default_rng(0)
+    D, z = rng.normal(size=(6, 9)), rng.normal(size=(3, 9))
+    G, H = D @ D.T, z @ D.T
+    found = sparse_codes(G, H, 2.0, np.zeros((3, 6)), nonnegative, 1e-12, 20000)
+    for h, b in zip(H, found, strict=True):
+
+        def value(parts, h=h):
+            code = parts[:6] - (0 if nonnegative else parts[6:])
+            return code @ G @ code - 2 * code @ h + 2.0 * parts.sum()
+
+        size = 6 if nonnegative else 12
+        best = minimize(value, np.full(size, 0.1), bounds=[(0, None)] * size, tol=1e-14)
+        assert b @ G @ b - 2 * b @ h + 2.0 * np.abs(b).sum() <= best.fun + 1e-8
+        assert (b == 0).any()
+        assert not nonnegative or (b >= 0).all()
+
+
+def test_no_code_ends_above_its_start():
+    """Far too few steps on a bad problem: rows that overshot go back."""
+    rng = np.random.default_rng(1)
+    D, z = rng.normal(size=(8, 8)) * np.logspace(0, -4, 8)[:, None], rng.normal(size=(50, 8))
+    G, H, start = D @ D.T, z @ D.T, rng.normal(size=(50, 8))
+    for steps in (1, 5, 20):
+        B = sparse_codes(G, H, 0.1, start, False, 1e-12, steps)
+        values = [np.einsum("ij,ij->i", C, C @ G - 2 * H) + 0.1 * np.abs(C).sum(axis=1) for C in (start, B)]
+        assert (values[1] <= values[0]).all()
+
+
+def test_true_weights_do_not_harm(data, monkeypatch):
+    plain = np.mean(fitted(data).adapt(data.S_new, data.X_new).labels == data.y_new)
+    monkeypatch.setattr(UDA, "posteriors", lambda self, X, A: np.eye(len(A))[data.y_new])
+    for l2 in (0.01, 1.0, 100.0):
+        assert np.mean(fitted(data, l2=l2).adapt(data.S_new, data.X_new).labels == data.y_new) >= plain
+
+
+def test_weights_are_the_softmax_of_indirect_attribute_prediction(data):
+    scores = make_method("iap", C=3.0).fit(*data[:3]).decision_function(data.X_new, data.S_new)
+    for temperature in (1.0, 10.0):
+        w = fitted(data, C=3.0, temperature=temperature).posteriors(data.X_new, data.S_new)
+        expected = np.exp(scores / temperature - (scores / temperature).max(axis=1, keepdims=True))
+        np.testing.assert_allclose(w, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+def test_the_sign_of_codes_follows_the_semantics():
+    assert fitted(make_synthetic()).nonnegative_ == 1
+    assert fitted(make_synthetic(nonnegative=False)).nonnegative_ == 0
+    assert fitted(make_synthetic(), codes="free").nonnegative_ == 0
+    assert fitted(make_synthetic(nonnegative=False), codes="nonnegative").nonnegative_ == 1
+
+
+def literal_spread(B, A, k, alpha):
+    """The dense formula, neighbours by sorting."""
+    rows = np.vstack([B, A])
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    distances = np.square(rows[:, None] - rows).sum(axis=2)
+    kernel = np.exp(-distances / np.median(distances))
+    K = np.zeros_like(kernel)
+    for i in range(len(rows)):
+        near = [j for j in np.argsort(distances[i]) if j != i][: k if i < len(B) else 3 * k]
+        K[i, near] = kernel[i, near]
+    K = (K + K.T) / 2
+    scale = 1 / np.sqrt(K.sum(axis=1))
+    L = np.vstack([np.zeros((len(B), len(A))), np.eye(len(A))])
+    return (1 - alpha) * np.linalg.solve(np.eye(len(rows)) - alpha * scale[:, None] * K * scale, L)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.99])
+def test_propagation_is_its_dense_formula(data, alpha):
+    found = spread_from_prototypes(data.X_new[:, :10], data.S_new, 4, alpha)
+    np.testing.assert_allclose(found.labels, literal_spread(data.X_new[:, :10], data.S_new, 4, alpha), atol=1e-7)
+
+
+def test_other_samples_get_the_labels_of_their_neighbours(data):
+    model = fitted(data, n_neighbors=5)
+    classifier = model.adapt(data.S_new, data.X_new[::2])
+    assert np.mean(classifier.predict(data.X_new[1::2]) == data.y_new[1::2]) > 0.7
+    again = classifier.scores(data.X_new[::2]).argmax(axis=1)
+    assert np.mean(again == classifier.labels) > 0.9  # the pool itself, asked about as if it were new
+
+
+def test_what_nothing_reaches_goes_by_the_prototypes():
+    A, B = np.eye(3), np.array([[0.1, 0.9, 0.0], [0.0, 0.2, 0.9]])
+    spread = spread_from_prototypes(np.repeat(B, 4, axis=0), A, 1, 0.5)
+    alone = spread._replace(labels=np.zeros_like(spread.labels))
+    np.testing.assert_array_equal(spread_to(B, alone, 1).argmax(axis=1), [1, 2])
+    np.testing.assert_array_equal(spread_to(B, spread, 20).shape, (2, 3))  # more neighbours than rows
+
+
+@pytest.mark.parametrize("decide", ["propagation", "nearest"])
+def test_few_samples_duplicates_and_ties_are_defined(data, decide):
+    model = fitted(data, decide=decide)
+    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+        classifier = model.adapt(data.S_new, pool)
+        assert np.isfinite(classifier.scores(pool)).all()
+        assert np.isfinite(classifier.history["objective"]).all()
+        assert len(set(classifier.labels)) <= len(np.unique(pool, axis=0))
+    twice = model.adapt(np.vstack([data.S_new, data.S_new]), data.X_new).scores(data.X_new)
+    assert np.isfinite(twice).all()
+
+
+def test_a_class_without_samples_may_stay_empty(data):
+    classifier = fitted(make_synthetic(), n_neighbors=5).adapt(data.S_new, make_synthetic().X_new[:48])
+    assert np.mean(classifier.labels == data.y_new[:48]) > 0.8
+
+
+def test_seen_and_new_classes_are_told_apart_together(data):
+    both, pool = np.vstack([data.S, data.S_new]), np.vstack([data.X[::6], data.X_new])
+    true = np.concatenate([data.y[::6], data.y_new + len(data.S)])
+    classifier = fitted(make_synthetic(), n_neighbors=5).adapt(both, pool)
+    assert np.mean(classifier.labels == true) > 0.4  # chance 0.03
+
+
+def test_without_a_pool_it_is_the_seen_dictionary(data):
+    model = fitted(data, l2=0.0, l3=0.0, codes="free", **EXACT)
+    classifier = model.adapt(data.S_new)
+    assert len(classifier.history) == 0
+    B = data.X_new @ model.D_.T @ np.linalg.inv(model.D_ @ model.D_.T)
+    np.testing.assert_array_equal(classifier.predict(data.X_new), cosine_labels(B, data.S_new))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"l1": 0.0}, "l1 must be positive"),
+        ({"lam": 0.0}, "lam must be positive"),
+        ({"temperature": 0.0}, "temperature must be positive"),
+        ({"l2": -1.0}, "must not be negative"),
+        ({"l3": -1.0}, "must not be negative"),
+        ({"C": 0.0}, "C must be positive"),
+        ({"alpha": 1.0}, "between 0 and 1"),
+        ({"n_neighbors": 0}, "at least 1"),
+        ({"max_rounds": 0}, "at least 1"),
+        ({"codes": "signed"}, "auto, nonnegative, free"),
+        ({"decide": "svm"}, "propagation, nearest"),
+    ],
+)
+def test_bad_parameters_are_refused(data, bad, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(data, **bad)
