@@ -71,6 +71,7 @@ _ENTRIES = (
     Entry("rkt", "RKT", "rkt:RKT", "statistics"),
     Entry("secml", "SECML", "secml:SECML"),
     Entry("sje", "SJE", "sje:SJE"),
+    Entry("sms", "SMS", "sms:SMS", "statistics", pool=True),
     Entry("sse", "SSE", "sse:SSE"),
     Entry(
         "structured_prediction",
@@ -81,6 +82,7 @@ _ENTRIES = (
     ),
     Entry("sync", "SynC", "sync:SynC"),
     Entry("transclip", "TransCLIP", "transclip:TransCLIP", "statistics", pool=True, paired=True),
+    Entry("tzsar", "Xu et al.", "tzsar:TZSAR", "statistics", pool=True),
     Entry("zlap", "ZLaP", "zlap:ZLaP", "statistics", pool=True, paired=True),
 )
 
