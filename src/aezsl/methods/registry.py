@@ -52,7 +52,7 @@ _ENTRIES = (
     ),
     Entry("aezsl_sim", "AEZSL_sim", "aezsl.aezsl_sim:AEZSLSim", "statistics"),
     Entry("aezsl_t", "AEZSL_T", "propagation.aezsl_t:AEZSLT", "statistics", refines="aezsl", pool=True),
-    Entry("amp", "AMP", "amp:AMP", "statistics"),
+    Entry("amp", "AMP", "amp:AMP"),
     Entry("conse", "ConSE", "conse:ConSE"),
     Entry("cosine", "cosine of a pair", "paired:Cosine", "statistics", paired=True),
     Entry("costa", "COSTA", "costa:COSTA"),

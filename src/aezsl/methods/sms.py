@@ -1,9 +1,10 @@
 """SMS: one space of class models for seen and target classes, learnt with the labels of the pool."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from annotated_types import Ge
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import class_sums
@@ -66,7 +67,7 @@ class SMS(TransductiveMethod):
     alpha: Positive = 10.0
     lam: Positive = 1.0
     balance: bool = True
-    spread: float = 2.0
+    spread: Annotated[float, Ge(1)] = 2.0
     max_rounds: Count = 50
 
     grid: ClassVar[Mapping[str, list[Any]]] = {

@@ -8,7 +8,7 @@ from scipy.linalg import solve
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.evaluation.ranking import top_k
-from aezsl.kinds import Count, NotNegative, Positive
+from aezsl.kinds import Count, CountOrNone, NotNegative, Positive
 from aezsl.methods.classifiers import ScoringClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.seen import SeenData
@@ -72,7 +72,7 @@ class TZSAR(TransductiveMethod):
     gamma_i: NotNegative = 40.0
     n_nearest: Count = 20
     hubness: Literal["none", "nrm", "gc"] = "nrm"
-    rounds: int = 1
+    rounds: CountOrNone = 1
     n_neighbors: Count = 5
     centre: bool = True
 
