@@ -64,6 +64,21 @@ def test_shifting_all_class_vectors_changes_nothing():
     np.testing.assert_allclose(shifted, plain, rtol=5e-2, atol=1e-2 * np.abs(plain).max())
 
 
+@pytest.mark.parametrize(("n_components", "rank"), [(None, 10), (3, 3), (0.25, 2), (1.0, 10), (1.2, 12), (1e-3, 1)])
+def test_the_rank_is_a_number_or_a_share_of_the_semantic_dimensions(n_components, rank):
+    model = make_method("secml", n_components=n_components, n_epochs=1).fit(*make_synthetic()[:3])
+    assert model.W_A_.shape == (10, rank)
+
+
+def test_the_metric_starts_as_the_euclidean_one_of_the_principal_directions():
+    data = make_synthetic()
+    T = data.S.astype(np.float32)
+    directions = np.linalg.svd(data.S - data.S.mean(axis=0))[2].T
+    for rank in (4, 10):
+        W_A = make_method("secml")._start(24, T, rank, np.random.default_rng(0))["W_A"]
+        np.testing.assert_allclose(W_A @ W_A.T, directions[:, :rank] @ directions[:, :rank].T, atol=1e-4)
+
+
 @pytest.mark.parametrize("negatives", ["hard", "random"])
 def test_training_separates_consistent_from_inconsistent_pairs(negatives):
     data = make_synthetic(n_seen=10)
@@ -78,7 +93,9 @@ def test_training_separates_consistent_from_inconsistent_pairs(negatives):
     [
         ({"lam": -1.0}, "must not be negative"),
         ({"learning_rate": 0.0}, "must be positive"),
-        ({"n_components": 11}, "n_components must be 1 .. 10"),
+        ({"n_components": 13}, "n_components must be 1 .. 12"),
+        ({"n_components": 1.3}, "up to 1.2"),
+        ({"n_components": 0.0}, "above 0"),
         ({"negatives": "none"}, "'hard' or 'random'"),
         ({"n_epochs": 0}, "at least 1"),
     ],

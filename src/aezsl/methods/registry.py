@@ -52,7 +52,7 @@ _ENTRIES = (
     ),
     Entry("aezsl_sim", "AEZSL_sim", "aezsl.aezsl_sim:AEZSLSim", "statistics"),
     Entry("aezsl_t", "AEZSL_T", "propagation.aezsl_t:AEZSLT", "statistics", refines="aezsl", pool=True),
-    Entry("amp", "AMP", "amp:AMP", "statistics"),
+    Entry("amp", "AMP", "amp:AMP"),
     Entry("conse", "ConSE", "conse:ConSE"),
     Entry("cosine", "cosine of a pair", "paired:Cosine", "statistics", paired=True),
     Entry("costa", "COSTA", "costa:COSTA"),
@@ -73,6 +73,7 @@ _ENTRIES = (
     Entry("rkt", "RKT", "rkt:RKT", "statistics"),
     Entry("secml", "SECML", "secml:SECML"),
     Entry("sje", "SJE", "sje:SJE"),
+    Entry("sms", "SMS", "sms:SMS", "statistics", pool=True),
     Entry("sse", "SSE", "sse:SSE"),
     Entry(
         "structured_prediction",
@@ -83,6 +84,7 @@ _ENTRIES = (
     ),
     Entry("sync", "SynC", "sync:SynC"),
     Entry("transclip", "TransCLIP", "transclip:TransCLIP", "statistics", pool=True, paired=True),
+    Entry("tzsar", "Xu et al.", "tzsar:TZSAR", "statistics", pool=True),
     Entry("uda", "Kodirov et al.", "uda:UDA", pool=True),
     Entry("zlap", "ZLaP", "zlap:ZLaP", "statistics", pool=True, paired=True),
 )
