@@ -40,25 +40,25 @@ def test_two_splits_killed_resumed_and_compared(make_project, given):
     project = make_project()
     folder = project.folder / "data/08_reporting/xlsa17_TOY/splits"
     # The second split ends in the middle: a folder stands where the metrics of its second method should be.
-    obstacle = folder / "3/aezsl_sim/metrics.json"
+    obstacle = folder / "3/eszsl/metrics.json"
     obstacle.mkdir(parents=True)
     stopped = project.kedro("repeat", *OPTIONS, given, check=False)
     assert stopped.returncode != 0
-    assert lines(stopped) == [("0", "eszsl", "done"), ("0", "aezsl_sim", "done"), ("3", "eszsl", "done")]
+    assert lines(stopped) == [("0", "aezsl_sim", "done"), ("0", "eszsl", "done"), ("3", "aezsl_sim", "done")]
     (parent,) = (run for run in project.runs() if "mlflow.parentRunId" not in run.data.tags)
     assert parent.info.status == "FAILED"
     obstacle.rmdir()
 
     resumed = project.kedro("repeat", *OPTIONS, given)
     assert lines(resumed) == [
-        ("0", "eszsl", "taken over"),
         ("0", "aezsl_sim", "taken over"),
-        ("3", "eszsl", "taken over"),
-        ("3", "aezsl_sim", "done"),
+        ("0", "eszsl", "taken over"),
+        ("3", "aezsl_sim", "taken over"),
+        ("3", "eszsl", "done"),
     ]
     splits = pd.read_csv(folder / "splits.csv")
     assert list(zip(splits["seed"], splits["method"], strict=True)) == [
-        (seed, name) for seed in (0, 3) for name in ("eszsl", "aezsl_sim")
+        (seed, name) for seed in (0, 3) for name in ("aezsl_sim", "eszsl")
     ]
     for seed, method, accuracy in splits[["seed", "method", "per_class_accuracy"]].itertuples(index=False):
         metrics = json.loads((folder / str(seed) / method / "metrics.json").read_text())

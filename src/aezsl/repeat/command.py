@@ -11,6 +11,7 @@ import numpy as np
 from kedro.framework.context import KedroContext
 from kedro.framework.project import pipelines
 from kedro.framework.session import KedroSession
+from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 from kedro.utils import load_obj
@@ -84,13 +85,14 @@ class Repeat:
         """All splits, then the tables."""
         with self._session() as session:
             context = session.load_context()
-            state = self._begin(context)
+            catalog = context.catalog  # now: another session's parameters would move it elsewhere
+            state = self._begin(context, catalog)
             parent = ParentRun(context, state.get("mlflow_run"), f"{self._name}: {len(self._seeds)} splits")
-            context.catalog.save("repeat", {**state, "mlflow_run": parent.id})
+            catalog.save("repeat", {**state, "mlflow_run": parent.id})
             with parent.running():
                 for seed in self._seeds:
                     self._run_split(seed, parent.id)
-                self._write(context, parent)
+                self._write(catalog, parent)
 
     @contextmanager
     def _session(self, seed: int | None = None) -> Iterator[KedroSession]:
@@ -101,7 +103,7 @@ class Repeat:
         with session:
             yield session
 
-    def _begin(self, context: KedroContext) -> dict[str, Any]:
+    def _begin(self, context: KedroContext, catalog: CatalogProtocol[Any, Any]) -> dict[str, Any]:
         """What the folder says of itself; refused where it was made with other data settings."""
         now = {
             f"{section}.{key}": value
@@ -109,7 +111,6 @@ class Repeat:
             for key, value in context.params[section].items()
             if f"{section}.{key}" not in ("split.seed", "split.folder")
         }
-        catalog = context.catalog
         former = catalog.load("repeat") if catalog.exists("repeat") else {"settings": {}}
         then = former["settings"]
         changed = [key for key in then if key in now and then[key] != now[key]]
@@ -174,7 +175,7 @@ class Repeat:
             len(found), 100 * np.mean(found), spread, how,
         )  # fmt: skip
 
-    def _write(self, context: KedroContext, parent: ParentRun) -> None:
+    def _write(self, catalog: CatalogProtocol[Any, Any], parent: ParentRun) -> None:
         """Tables of everything in the folder that belongs together, beside the splits and in MLflow."""
         complete = set.intersection(*(set(methods) for methods in self._measured.values()))
         measured = {
@@ -192,7 +193,6 @@ class Repeat:
             for setting in sorted({setting_of(name) for name in complete})
         }
         markdown, latex = write_splits(summary, notes, self._metric)
-        catalog = context.catalog
         tables = {"repeat_splits": splits, "repeat_summary": summary, "repeat_text": markdown, "repeat_latex": latex}
         for dataset, table in tables.items():
             catalog.save(dataset, table)
