@@ -51,7 +51,17 @@ def test_metrics_of_one_label_space():
     scores, true = rng.normal(size=(50, 12)), rng.integers(0, 12, 50)
     ranking = top_k(scores, 20)
     metrics = classification_metrics(true, ranking, 12)
-    assert list(metrics) == ["accuracy", "per_class_accuracy", "hit_at_1", "hit_at_2", "hit_at_5", "hit_at_10"]
+    interval = ["per_class_accuracy_low", "per_class_accuracy_high"]
+    assert list(metrics) == [
+        "accuracy",
+        "per_class_accuracy",
+        *interval,
+        "hit_at_1",
+        "hit_at_2",
+        "hit_at_5",
+        "hit_at_10",
+    ]
+    assert metrics[interval[0]] < metrics["per_class_accuracy"] < metrics[interval[1]]
     assert metrics["hit_at_1"] == metrics["accuracy"] == np.mean(scores.argmax(axis=1) == true)
     hits = [metrics[f"hit_at_{k}"] for k in (1, 2, 5, 10)]
     assert hits == sorted(hits)
@@ -63,6 +73,8 @@ def test_one_class_has_hit_at_1_only():
     assert classification_metrics(np.zeros(3, dtype=int), ranking, 1) == {
         "accuracy": 1.0,
         "per_class_accuracy": 1.0,
+        "per_class_accuracy_low": 1.0,
+        "per_class_accuracy_high": 1.0,
         "hit_at_1": 1.0,
     }
 

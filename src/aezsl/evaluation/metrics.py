@@ -6,7 +6,7 @@ MLflow, and has a column in the tables that the entry names.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from aezsl.arrays import Labels
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, seen_unseen_curve
 from aezsl.evaluation.hierarchy import HP_KS, FeasibleSets, hierarchical_precision
+from aezsl.evaluation.intervals import class_mean_interval
 from aezsl.evaluation.ranking import Ranking
 
 #: The K of flat hit@K.
@@ -65,6 +66,11 @@ class ConventionalOutcome:
         """The best class of every sample."""
         return self.ranking.classes[:, 0]
 
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """Of per-class accuracy, by the bootstrap."""
+        return class_mean_interval(self.true, self.true == self.predicted)
+
 
 @dataclass(frozen=True)
 class GeneralizedOutcome:
@@ -91,6 +97,7 @@ class Metric:
     function: Callable[[Any], float]
     on_page: bool = True  # False: the report page leaves it to the table's file
     calibrated: bool = False  # True: changes with the constant, so that there is a ``<key>_calibrated`` too
+    bound: bool = False  # True: an end of the interval of another metric, no figure to average or to compare
 
 
 def _hit(outcome: ConventionalOutcome, k: int) -> float:
@@ -112,6 +119,17 @@ METRICS: tuple[Metric, ...] = (
         ConventionalOutcome,
         ("table1",),
         lambda o: per_class_accuracy(o.true, o.predicted),
+    ),
+    *(
+        Metric(
+            f"per_class_accuracy_{end}",
+            f"Per class, 95% {end}",
+            ConventionalOutcome,
+            ("table1",),
+            lambda o, place=place: o.interval[place],  # type: ignore[misc]
+            bound=True,
+        )
+        for place, end in enumerate(("low", "high"))
     ),
     *(
         Metric(
@@ -170,6 +188,11 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("ausuc", "AUSUC", GeneralizedOutcome, ("generalized",), lambda o: ausuc(o.sides)),
 )
+
+
+def bounds() -> set[str]:
+    """Keys of the metrics that are ends of intervals."""
+    return {metric.key for metric in METRICS if metric.bound}
 
 
 def metrics_in(table: MetricTable) -> list[Metric]:

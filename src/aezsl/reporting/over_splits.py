@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.evaluation.intervals import LEVEL, paired_interval
-from aezsl.evaluation.metrics import MetricTable, metrics_in
+from aezsl.evaluation.metrics import MetricTable, bounds, metrics_in
 from aezsl.methods import METHODS
 from aezsl.reporting.comparison import to_markdown
 from aezsl.reporting.latex import to_latex
@@ -56,7 +56,8 @@ def summarise_splits(splits: pd.DataFrame, reference: str, overlap: float) -> pd
     a single split, and everything where the reference was not run, is empty.
     """
     rows = []
-    metrics = [column for column in splits.columns if column not in ("seed", "method")]
+    others = {"seed", "method"} | bounds()
+    metrics = [column for column in splits.columns if column.rpartition(".")[2] not in others]
     for metric in metrics:
         values = splits.pivot_table(metric, index="seed", columns="method", dropna=False)
         for name in dict.fromkeys(splits["method"]):
@@ -129,7 +130,11 @@ def _label(name: str) -> str:
 
 def _shown_metrics(table: MetricTable, headline: str) -> dict[str, str]:
     """Key -> label of the columns: the metrics that the page shows, the headline among them."""
-    shown = {f"{m.key}_calibrated" if m.calibrated else m.key: f"{m.label} %" for m in metrics_in(table) if m.on_page}
+    shown = {
+        f"{m.key}_calibrated" if m.calibrated else m.key: f"{m.label} %"
+        for m in metrics_in(table)
+        if m.on_page and not m.bound
+    }
     return shown if headline in shown else shown | {headline: f"{headline} %"}
 
 
