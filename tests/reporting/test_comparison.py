@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from aezsl.reporting import comparison
-from aezsl.reporting.comparison import comparison_table, to_markdown
+from aezsl.reporting.comparison import collect, comparison_table, to_markdown
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1, Row
 
 
@@ -34,3 +34,32 @@ def test_published_averages_are_those_of_the_paper():
 def test_markdown_has_a_cell_per_column_and_no_nan():
     text = to_markdown(pd.DataFrame({"a": [1.234, float("nan")], "b": ["x|y", None]}))
     assert text.splitlines() == ["| a | b |", "| --- | --- |", "| 1.23 | x\\|y |", "|  |  |"]
+
+
+def predictions(*labels, ids="abcd"):
+    return pd.DataFrame({"image_id": list(ids), "true": ["x", "x", "y", None], "predicted": list(labels)})
+
+
+def test_methods_are_compared_with_eszsl_image_by_image():
+    found = {
+        "eszsl": {"metrics": {"accuracy": 0.0}, "predictions": predictions("y", "y", "x", "x")},
+        "aezsl": {"metrics": {"accuracy": 1.0}, "predictions": predictions("x", "x", "x", "x")},
+        "sje": {"metrics": {"accuracy": 1.0}, "predictions": predictions("x", "x", "x", "x", ids="abcz")},
+        "sync": {"metrics": {"accuracy": 1.0}, "predictions": predictions("x", "x", "x", "x", ids="abzd")},
+    }
+    table = comparison_table(found).set_index("method")
+    assert table.loc["aezsl", "difference"] == 50.0  # one of the two classes
+    assert table.loc["aezsl", "difference_low"] == 0.0
+    assert table.loc["aezsl", "difference_high"] == 100.0
+    assert table.loc["sje", "difference"] == 50.0  # what has no label does not count
+    assert table.loc[["eszsl", "sync"], "difference"].isna().all()  # itself; other images
+
+
+def test_a_paper_gets_the_methods_that_were_run():
+    names = ["eszsl", "aezsl"]
+    parts = [({"accuracy": 0.5, "per_class_accuracy": 0.25}, {}, {}, predictions("x", "x", "x", "x")) for _ in names]
+    table, text, latex = collect(*(part for of_method in parts for part in of_method), names=names)
+    assert set(table.loc[table["state"] == "run", "method"]) == set(names)
+    assert "paired by image" in text
+    assert latex.count("\\\\") == 3  # the head and two methods
+    assert "ESZSL & 50.00 & 25.00 &" in latex

@@ -10,7 +10,7 @@ import pandas as pd
 from aezsl.errors import DataError
 
 #: Files that are results.
-ENDINGS = (".json", ".csv", ".png")
+ENDINGS = (".json", ".csv", ".png", ".parquet")
 
 
 class Results:
@@ -25,7 +25,7 @@ class Results:
 
     @classmethod
     def scan(cls, folders: Sequence[Path], files: Mapping[str, Path]) -> Self:
-        """All of ``<folder>/<name>/<kind>.<json|csv|png>``, and single files, found under the name ``problem``."""
+        """All of ``<folder>/<name>/<kind>.<json|csv|png|parquet>``, and single files, found under the name ``problem``."""
         found = {
             (path.parent.name, path.stem if path.suffix != ".png" else path.name): path
             for folder in folders
@@ -70,6 +70,16 @@ class Results:
         except ValueError as error:
             raise DataError(f"{path} is not valid JSON ({error}): run {name} again, or delete it") from error
         return dict(value)
+
+    def predictions(self, name: str) -> pd.DataFrame | None:
+        """What every test image is and was called: image_id, true, predicted."""
+        path = self.path(name, "predictions")
+        if path is None:
+            return None
+        try:
+            return pd.read_parquet(path, columns=["image_id", "true", "predicted"])
+        except (ValueError, OSError) as error:  # pyarrow's errors are ValueErrors
+            raise DataError(f"{path} cannot be read ({error}): run {name} again, or delete it") from error
 
     def table(self, name: str, kind: str) -> pd.DataFrame | None:
         """A result that is a CSV table."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from aezsl.methods import METHODS
 from aezsl.reporting.columns import file_columns, metric_labels, metric_values
-from aezsl.reporting.comparison import PARTS, STAGES, comparison_table, to_markdown
+from aezsl.reporting.comparison import PAIRED_NOTE, PARTS, STAGES, comparison_table, to_markdown
 from aezsl.reporting.over_splits import show_splits
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE
 from aezsl.reporting.results import Results
@@ -52,7 +52,8 @@ def write_tables(tables: dict[str, Table]) -> dict[str, str]:
 def finished(results: Results, prefix: str = "") -> dict[str, dict[str, Any]]:
     """Metrics, chosen parameters and record of every registered method that has been run on this problem."""
     return {
-        name: {part: results.mapping(prefix + name, part) for part in PARTS}
+        name: {part: results.mapping(prefix + name, part) for part in PARTS if part != "predictions"}
+        | {"predictions": results.predictions(prefix + name)}
         for name in METHODS
         if results.path(prefix + name, "metrics") and results.is_current(prefix + name)
     }
@@ -63,6 +64,9 @@ def conventional(results: Results) -> Table:
     labels = {
         "name": "Method",
         **metric_labels("table1"),
+        "difference": "To ESZSL, points",
+        "difference_low": "95% low",
+        "difference_high": "95% high",
         "state": "Here",
         "kind": "Kind",
         "fit_and_rank_seconds": "Seconds",
@@ -72,8 +76,8 @@ def conventional(results: Results) -> Table:
         "published_dogs": "Published Dogs %",
     }
     note = (
-        f"{NOTE} Seconds and memory are for fitting and ranking at the chosen parameters, memory as the rise above "
-        "what was in use, unknown where several methods ran at once; refined methods start from their base."
+        f"{PAIRED_NOTE} {NOTE} Seconds and memory are for fitting and ranking at the chosen parameters, memory as the "
+        "rise above what was in use, unknown where several methods ran at once; refined methods start from their base."
     )
     return Table("Conventional setting", note, comparison_table(finished(results)), labels, "accuracy")
 

@@ -11,5 +11,6 @@ from aezsl.reporting.comparison import PARTS, collect
 def create_pipeline(names: Sequence[str]) -> Pipeline:
     """The comparison of these methods; needs the pipelines of all of them before it."""
     inputs = {f"{name}_{part}": f"{name}.{part}" for name in names for part in PARTS}
-    collecting = node(with_fixed(collect, names=names), list(inputs), ["table1", "table1_text"], name="collect_table1")
+    outputs = ["table1", "table1_text", "table1_latex"]
+    collecting = node(with_fixed(collect, names=names), list(inputs), outputs, name="collect_table1")
     return pipeline(Pipeline([collecting], tags="reporting"), inputs=inputs)
