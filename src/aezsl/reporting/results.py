@@ -25,7 +25,7 @@ class Results:
 
     @classmethod
     def scan(cls, folders: Sequence[Path], files: Mapping[str, Path]) -> Self:
-        """All of ``<folder>/<name>/<kind>.<json|csv|png|parquet>``, and single files, found under the name ``problem``."""
+        """All of ``<folder>/<name>/<kind>.<ending>``, see ``ENDINGS``; and single files, under the name ``problem``."""
         found = {
             (path.parent.name, path.stem if path.suffix != ".png" else path.name): path
             for folder in folders
