@@ -5,6 +5,7 @@ A parameter is annotated with what it may be, ``lam: Positive = 1.0``; whoever i
 
 import types
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -26,6 +27,14 @@ CountOrNone = Annotated[int, Ge(0)]
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 Text = Annotated[str, MinLen(1)]
 
+
+@dataclass(frozen=True)
+class Joined:
+    """Words joined by plus signs, as the command line gives a list."""
+
+    options: tuple[str, ...]
+
+
 _PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", type(None): "null"}
 
 
@@ -38,6 +47,11 @@ def list_of(kind: Any, at_least: int = 0) -> Any:
     """A list of such values."""
     values = types.GenericAlias(list, (kind,))
     return Annotated.__class_getitem__((values, MinLen(at_least))) if at_least else values  # type: ignore[attr-defined]
+
+
+def joined(options: Sequence[str]) -> Any:
+    """Some of these words, joined by plus signs."""
+    return Annotated.__class_getitem__((str, Joined(tuple(options))))  # type: ignore[attr-defined]
 
 
 def accepts(kind: Any, value: Any) -> bool:
@@ -81,7 +95,7 @@ def _split(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     if get_origin(kind) is not Annotated:
         return kind, ()
     kind, *limits = get_args(kind)
-    return kind, tuple(limit for limit in limits if isinstance(limit, Gt | Ge | Lt | Le | MinLen))
+    return kind, tuple(limit for limit in limits if isinstance(limit, Gt | Ge | Lt | Le | MinLen | Joined))
 
 
 def _within(limit: Any, value: Any) -> bool:
@@ -94,6 +108,8 @@ def _within(limit: Any, value: Any) -> bool:
             return bool(value < limit.lt)
         case Le():
             return bool(value <= limit.le)
+        case Joined():
+            return all(word in limit.options for word in value.split("+"))
         case _:
             return bool(len(value.strip() if isinstance(value, str) else value) >= limit.min_length)
 
@@ -106,5 +122,7 @@ def _bound(limit: Any) -> str:
             return f"of at least {limit.ge}"
         case Lt():
             return f"below {limit.lt}"
+        case Joined():
+            return f"of {', '.join(limit.options)}, joined by +"
         case _:
             return f"of at most {limit.le}"

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from aezsl import settings
 from aezsl.config import ConfigLoader
 from aezsl.errors import ParameterError
-from aezsl.kinds import Count, Fraction, Positive, accepts, choice, describe, list_of
+from aezsl.kinds import Count, Fraction, Positive, accepts, choice, describe, joined, list_of
 from aezsl.methods import METHODS
 from aezsl.parameters import check_configuration, sections
 from tests.helpers import ROOT
@@ -114,7 +114,8 @@ def test_a_misspelt_word_is_refused_with_the_nearest_one(checked, monkeypatch, t
         "semantic_embedding.sources=[text]",
         "semantic_embedding.sources=[{kind: word_vectors}]",
         "normalise.features=[l1]",
-        "normalise.features=l2",
+        "normalise.features=sqrt+l1",
+        "normalise.semantics=''",
         "ingestion.complete=1",
         "aezsl.init=null",
         "aezsl.grid=null",
@@ -150,7 +151,11 @@ def test_what_cannot_be_meant_is_refused(checked, monkeypatch, typed):
         ("split.seed=3", "split.unseen_fraction=0.5"),
         ("aezsl.grid.lambda3=[0.1]", "aezsl.init.solver=alternating", "aezsl_lr.init.lambda1=1"),
         ("method=gzsl_eszsl", "predict.images=/here", "predict.classes=null"),
-        ("semantic_embedding.sources=[{kind: attributes},{kind: text}]", "normalise.features=[]"),
+        (
+            "semantic_embedding.sources=[{kind: attributes},{kind: text}]",
+            "normalise.features=[]",
+            "normalise.semantics=sqrt+l2",
+        ),
         ("ingestion.groups=Objects", "selection.fraction=null", "aezsl_lr.init.n_components=null"),
         ("daezsl.init.learning_rate=1e-3", "aezsl_t.init.totals=estimated"),
     ],
@@ -206,6 +211,7 @@ def test_a_global_that_nothing_refers_to_is_refused(tmp_path):
         (Fraction | None, [0.5, None], [0, 1, "x"], "a number above 0 and below 1 or null"),
         (Count, [1], [0, 1.0, "1"], "a whole number of at least 1"),
         (choice(["a", "b"]), ["a"], ["c", None, 1], "a or b"),
+        (joined(["a", "b"]), ["a", "b+a"], ["", "a + b", "a+c", ["a"]], "a text of a, b, joined by +"),
         (list_of(bool, at_least=1), [[True]], [[], True, ["no"]], "a list of at least 1, each true or false"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_type_hints
 from aezsl.data.normalise import STEPS
 from aezsl.encoders.images.engine import PROVIDERS
 from aezsl.encoders.texts.semantics import KINDS
-from aezsl.kinds import AtLeastOne, Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, list_of
+from aezsl.kinds import AtLeastOne, Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, joined, list_of
 from aezsl.methods import METHODS, Entry
 
 #: Arguments of a kind of semantics that are not for the user to set.
@@ -78,7 +78,7 @@ def hints(annotated: type[Any] | Callable[..., Any]) -> dict[str, Any]:
 
 def all_sections() -> Section:
     """Everything that conf/base may say; a new parameter is a line here and one there, a new method none here."""
-    names = list_of(Text)
+    names, steps = list_of(Text), list_of(choice(STEPS)) | joined(STEPS)
     fixed = {
         "ingestion": Section.whole(groups=names | Text | None, sources=names | Text | None, complete=bool | None),
         "split": Section.whole(
@@ -100,7 +100,7 @@ def all_sections() -> Section:
             on_error=Literal["fail", "skip"],
         ),
         "semantic_embedding": Section.whole(sources=semantic_sources()),
-        "normalise": Section.whole(features=list_of(choice(STEPS)) | Text, semantics=list_of(choice(STEPS)) | Text),
+        "normalise": Section.whole(features=steps, semantics=steps),
         "selection": Section.whole(rule=Literal["random", "first"], n_folds=Count, seed=Seed, fraction=Fraction | None),
         "end_to_end": Section.whole(weights=Text),
         "evaluation": Section.whole(n_confusions=CountOrNone),
