@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.utils import estimator_checks
 
 from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
@@ -222,6 +224,19 @@ class MethodContract:
             (lambda X, y, S: (X, y, np.vstack([S, S[:1]])), "no sample"),
             (lambda X, y, S: (X, y, S * (np.arange(len(S)) != 4)[:, None]), "row 4"),
             (lambda X, y, S: (X[y == 0], y[y == 0], S[:1]), "two seen classes"),
+            (lambda X, y, S: (csr_array(X), y, S), "sparse"),
+            (lambda X, y, S: (np.ma.masked_less(X, 0), y, S), "masked"),
+            (lambda X, y, S: (X + 1j, y, S), "real numbers"),
+            (lambda X, y, S: (X.astype("M8[s]"), y, S), "real numbers"),
+            (lambda X, y, S: (X.astype(str), y, S), "real numbers"),
+            (lambda X, y, S: (X.astype(str).astype(object), y, S), "real numbers"),
+            (lambda X, y, S: (X, y, csr_array(S)), "sparse"),
+            (lambda X, y, S: (X * 1e30, y, S), "near 1"),
+            (lambda X, y, S: (X + 1e12, y, S), "near 1"),
+            (lambda X, y, S: (np.where(np.arange(len(X))[:, None] == 2, 1e100, X), y, S), "near 1"),
+            (lambda X, y, S: (X * 1e-200, y, S), "near 1"),
+            (lambda X, y, S: (X, y, S * 1e30), "near 1"),
+            (lambda X, y, S: (X, y, S * 1e-200), "near 1"),
         ],
     )
     def test_bad_training_data_is_refused_by_name(self, data, spoil, message):
@@ -235,3 +250,47 @@ class MethodContract:
             fitted.predict(data.X_new, data.S_new[:, :5])
         with pytest.raises(ValueError, match="all-zero"):
             fitted.predict(data.X_new, data.S_new * 0)
+        with pytest.raises(ValueError, match="all-zero"):
+            fitted.predict(data.X_new, np.where(np.arange(len(data.S_new))[:, None] == 1, 1e-200, data.S_new))
+        for X, S in ((data.X_new * 1e30, data.S_new), (data.X_new, data.S_new * 1e30)):
+            with pytest.raises(ValueError, match="near 1"):
+                fitted.predict(X, S)
+
+    @pytest.mark.parametrize("scale", [1e-12, 1e-4, 1e4])
+    def test_data_of_another_scale_are_scored_or_refused(self, data, scale):
+        """Regularisers make scores depend on the scale; that they are numbers does not."""
+        small = make_synthetic(n_seen=6, n_unseen=3, per_class=4)
+        for X, S in ((scale, 1), (1, scale)):
+            reason, scores = "", np.zeros(0)
+            try:
+                model = self.make().fit(small.X * X, small.y, small.S * S)
+                scores = model.decision_function(small.X_new * X, small.S_new * S)
+            except ValueError as error:
+                reason = str(error)
+            assert np.isfinite(scores).all()
+            assert scores.size or "near 1" in reason or "unit length" in reason, reason
+
+    def test_memory_order_type_of_table_and_global_generators_decide_nothing(self, fitted, data):
+        expected = fitted.decision_function(data.X_new, data.S_new)
+        before = np.random.get_state()[1].copy()  # noqa: NPY002  # the one that must not be touched
+        again = self.make().fit(np.asfortranarray(data.X), data.y, pd.DataFrame(data.S))
+        found = again.decision_function(pd.DataFrame(data.X_new), np.asfortranarray(data.S_new))
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+    @pytest.mark.parametrize(
+        "check",
+        [
+            estimator_checks.check_no_attributes_set_in_init,
+            estimator_checks.check_parameters_default_constructible,
+            estimator_checks.check_get_params_invariance,
+            estimator_checks.check_set_params,
+            estimator_checks.check_estimator_cloneable,
+            estimator_checks.check_estimator_repr,
+            estimator_checks.check_valid_tag_types,
+            estimator_checks.check_mixin_order,
+        ],
+    )
+    def test_scikit_learn_s_own_checks(self, check):
+        """Those that fit nothing: scikit-learn's fit has no semantics."""
+        check(self.method, make_method(self.method))

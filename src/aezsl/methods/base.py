@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods.checks import check_rows, check_semantics
+from aezsl.methods.checks import check_rows, check_scores, check_semantics, solvable
 from aezsl.methods.classifiers import LinearClassifier, ScoringClassifier, TargetClassifier
 from aezsl.methods.parameters import Declared
 from aezsl.methods.seen import SeenData
@@ -75,7 +75,8 @@ class ZeroShotClassifier(Declared):
         if seen.from_statistics and self.needs != "statistics":
             raise ValueError(f"{type(self).__name__} learns from {self.needs}, not from statistics: give X, y and S")
         self.n_features_in_, self.n_semantics_in_ = seen.n_features, seen.S.shape[1]
-        self._fit(seen)
+        with solvable(self, "learnt from these data"):
+            self._fit(seen)
         return self
 
     def fit_path(self, X: ArrayLike, y: ArrayLike, S: ArrayLike, points: Iterable[Mapping[str, Any]]) -> Iterator[Self]:
@@ -89,15 +90,19 @@ class ZeroShotClassifier(Declared):
     def adapt(self, S_target: ArrayLike, X_pool: ArrayLike | None = None) -> TargetClassifier:
         """A classifier of the classes S_target (C, a), seen or not; a transductive method learns from X_pool (m, d)."""
         check_is_fitted(self, "n_features_in_")
-        S_target = check_semantics("S_target", S_target, self.n_semantics_in_)
+        S_target = check_semantics("S_target", S_target, self.n_semantics_in_).copy()  # the caller's may change later
         pool = None
         if X_pool is not None and self.transductive:
             pool = check_rows("X_pool", X_pool, self.n_features_in_, "features")
-        return self._adapt(Targets(S_target, pool))
+        return self.adapt_to(Targets(S_target, pool))
 
     def adapt_to(self, targets: Targets) -> TargetClassifier:
         """As ``adapt`` for checked targets, sharing what other models have computed about them."""
-        return self._adapt(targets)
+        with solvable(self, "adapted to these classes"):
+            classifier = self._adapt(targets)
+        if classifier.classifiers is not None:
+            check_scores(classifier.classifiers, self)
+        return classifier
 
     def decision_function(self, X: ArrayLike, S_target: ArrayLike) -> Array:
         """Scores (m, C): adapt and score. A transductive method takes X as its pool."""

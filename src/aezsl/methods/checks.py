@@ -1,34 +1,85 @@
 """Input that a method can work with, or an error that says what was expected and what came."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from aezsl.arrays import Array, Labels
 
+#: Sizes of numbers with which all methods work: squares and products of these neither overflow nor vanish.
+SMALLEST, LARGEST = 1e-30, 1e7
+
 
 def check_rows(name: str, rows: ArrayLike, width: int | None = None, what: str = "columns") -> Array:
-    """A finite, non-empty, two-dimensional floating array, of ``width`` columns where that is given."""
-    array = np.asarray(rows)
+    """A finite, non-empty, two-dimensional floating array in row order, of ``width`` columns where that is given.
+
+    Numbers far outside of unit scale are refused: what they would be squared to is not a number any more.
+    """
+    array = _real(name, rows)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{name} must be a non-empty 2-D array (rows x {what}), got shape {array.shape}")
-    if array.dtype not in (np.float32, np.float64):
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must be numeric, got dtype {array.dtype}") from error
     if width is not None and array.shape[1] != width:
         raise ValueError(f"{name} must have {width} {what} as in fit, got {array.shape[1]}")
-    finite = [np.isfinite(array[i : i + 4096]).all() for i in range(0, len(array), 4096)]  # it may be a mapped file
-    if not all(finite):
+    # Block by block: it may be a mapped file.
+    largest = [float(np.abs(array[i : i + 4096]).max()) for i in range(0, len(array), 4096)]
+    if not np.isfinite(largest).all():
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         raise ValueError(f"{name} has NaN or infinite values in {len(bad)} rows, the first is row {bad[0]}")
-    return array
+    if max(largest) > LARGEST or 0 < max(largest) < SMALLEST:
+        raise ValueError(
+            f"{name} must be of a size near 1, its largest number at least {SMALLEST:g} and at most {LARGEST:g}, got "
+            f"{max(largest):.3g}: normalise it, for example to unit length"
+        )
+    return np.ascontiguousarray(array)
+
+
+def _real(name: str, rows: ArrayLike) -> Array:
+    """An array of real numbers in single or double precision; nothing is dropped or reinterpreted on the way."""
+    if issparse(rows):
+        raise ValueError(f"{name} must be a dense array, got a sparse one: give its toarray()")
+    if np.ma.is_masked(rows):
+        raise ValueError(f"{name} has masked values: fill them, or drop their rows")
+    array = np.asarray(rows)
+    if array.dtype in (np.float32, np.float64):
+        return array
+    texts = array.dtype.kind == "O" and any(isinstance(value, (str, bytes, complex)) for value in array.flat)
+    if array.dtype.kind not in "fiubO" or texts:
+        raise ValueError(f"{name} must be numeric (real numbers), got dtype {array.dtype}")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numeric (real numbers), got dtype {array.dtype}") from error
+
+
+def check_scores(scores: Array, model: object) -> Array:
+    """Scores that can be compared: a class must never win because its score is not a number."""
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            f"{type(model).__name__} has no finite scores for these samples: bring features and semantics to a size "
+            "near 1, as in training"
+        )
+    return scores
+
+
+@contextmanager
+def solvable(model: object, what: str) -> Iterator[None]:
+    """Say in a sentence that a system of equations has no solution in floating numbers."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            f"{type(model).__name__} cannot be {what} ({error}): bring features and semantics to a size near 1, drop "
+            "repeated samples, or regularise more"
+        ) from error
 
 
 def check_semantics(name: str, S: ArrayLike, width: int | None = None) -> Array:
     """Class descriptions: as ``check_rows``, and no class whose vector is all zeros."""
     array = check_rows(name, S, width, "semantic dimensions")
-    zero = np.flatnonzero(~array.any(axis=1))
+    zero = np.flatnonzero(np.abs(array).max(axis=1) < SMALLEST)
     if len(zero):
         raise ValueError(
             f"{name} has {len(zero)} all-zero rows (the first is row {zero[0]}): "

@@ -108,7 +108,9 @@ class EXEM(ZeroShotClassifier):
         dual, intercept = np.zeros(V.shape), np.empty(V.shape[1])
 
         def regress(j: int) -> None:
-            svr = NuSVR(kernel="precomputed", C=self.C, nu=self.nu, tol=self.tol).fit(K, V[:, j] / scale)
+            svr = NuSVR(kernel="precomputed", C=self.C, nu=self.nu, tol=self.tol)
+            svr.random_state = 0  # or it draws a seed, which it has no use for, from numpy's global generator
+            svr.fit(K, V[:, j] / scale)
             dual[svr.support_, j], intercept[j] = svr.dual_coef_[0], svr.intercept_[0]
 
         run_side_by_side(regress, range(V.shape[1]))

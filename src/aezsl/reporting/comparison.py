@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aezsl.data.spreadsheet import markdown_cell
 from aezsl.evaluation.intervals import paired_difference
 from aezsl.methods import METHODS, Entry
 from aezsl.reporting.columns import metric_values
@@ -123,7 +124,7 @@ def to_markdown(table: pd.DataFrame, digits: int = 2) -> str:
     def cell(value: Any) -> str:
         if isinstance(value, float | np.floating):
             return "" if np.isnan(value) else f"{value:.{digits}f}"
-        return "" if value is None else str(value).replace("|", "\\|")
+        return "" if value is None else markdown_cell(str(value))
 
     lines = [list(map(str, table.columns)), ["---"] * table.shape[1]]
     lines += [[cell(value) for value in row] for row in table.itertuples(index=False)]

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from aezsl.data.spreadsheet import unescape_formulas
 from aezsl.errors import DataError
 
 #: Files that are results.
@@ -87,7 +88,7 @@ class Results:
         if path is None:
             return None
         try:
-            return pd.read_csv(path)
+            return unescape_formulas(pd.read_csv(path))
         except pd.errors.ParserError as error:
             raise DataError(f"{path} is not a table ({error}): run {name} again, or delete it") from error
         except pd.errors.EmptyDataError:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aezsl.data.spreadsheet import escape_formulas
 from aezsl.methods import METHODS
 from aezsl.reporting.columns import file_columns, metric_labels, metric_values
 from aezsl.reporting.comparison import PAIRED_NOTE, PARTS, STAGES, comparison_table, to_markdown
@@ -44,7 +45,7 @@ def write_tables(tables: dict[str, Table]) -> dict[str, str]:
     """Every table as CSV and as Markdown, by file name."""
     files = {}
     for key, table in tables.items():
-        files[f"{key}.csv"] = table.frame.to_csv(index=False)
+        files[f"{key}.csv"] = escape_formulas(table.frame).to_csv(index=False)
         files[f"{key}.md"] = f"# {table.title}\n\n{to_markdown(table.frame)}\n\n{table.note}\n"
     return files
 

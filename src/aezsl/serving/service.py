@@ -1,6 +1,7 @@
 """A trained model behind MLflow: features or images in, names out, among classes that the request describes."""
 
-from collections.abc import Sequence
+import json
+import logging
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -8,25 +9,41 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from PIL import Image
 
-from aezsl.arrays import Float32
-from aezsl.encoders.images.encoder import Encode
+from aezsl.encoders.texts.semantics import text_vectors
+from aezsl.errors import DataError
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.images import read_image
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses
-from aezsl.serving.trained import TOP, TrainedModel
+from aezsl.serving.requests import (
+    DEFAULTS,
+    RequestError,
+    check_classes,
+    image_content,
+    read_features,
+    read_params,
+    refuse_unknown,
+    shown_by,
+)
+from aezsl.serving.trained import TrainedModel
+
+log = logging.getLogger(__name__)
 
 #: Where the trained model lies in the folder that MLflow keeps.
 MODEL_FILE = "model.npz"
 
-#: How a row of the request may show its image.
-COLUMNS = ("features", "image", "path")
+#: Images of a request that are in memory together.
+BATCH = 32
 
 
 def _load_pyfunc(data_path: str) -> "ServedModel":
     """What MLflow calls to load the model."""
-    return ServedModel(load_trained(Path(data_path) / MODEL_FILE))
+    _let_params_through()
+    served = ServedModel(load_trained(Path(data_path) / MODEL_FILE))
+    served.warm_up()
+    return served
 
 
 class ServedModel:
@@ -34,12 +51,13 @@ class ServedModel:
 
     features : the vector that the backbone gives, as it is.
     image : the content of an image file, in JSON as base64.
-    path : an image file on the machine that serves.
+    path : an image file below the folder that the owner of the service named as AEZSL_IMAGE_FOLDER, if any.
 
-    Parameters of the request: ``classes``, a table like classes.csv as one text (empty: the unseen classes of
-    training; without descriptions: classes of training by name); ``top``, how many names to give; ``backbone``, what
-    made the features, where training had them from a file. The answer has a row per row: predicted, score, top,
-    top_scores. A method that learns from test data takes the rows of a request as its pool.
+    Parameters of the request: ``classes``, a table like classes.csv as one text, a list of names, or a list of objects
+    with class_name and description (empty: the unseen classes of training; without descriptions: classes of training by
+    name); ``top``, how many names to give; ``backbone``, what made the features, where training had them from a file.
+    The answer has a row per row: predicted, score, top, top_scores. A method that learns from test data takes the rows
+    of a request as its pool. A request with anything wrong in it is refused whole, in one sentence (``RequestError``).
     """
 
     def __init__(self, trained: TrainedModel) -> None:
@@ -49,33 +67,81 @@ class ServedModel:
 
     def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Names of all rows."""
-        given = {"classes": "", "top": TOP, "backbone": "", **(params or {})}
-        targets = self._targets(given["classes"].strip())
-        top = int(given["top"])
-        if top < 1:
-            raise ValueError(f"top must be at least 1, got {top}")
-        answer = self.trained.classify(self._features(model_input, given["backbone"] or None), targets, top)
+        try:
+            given = read_params(params)
+            targets = self._targets(given["classes"])
+            features = self._features(model_input, given["backbone"] or None)
+            answer = self.trained.classify(features, targets, given["top"])
+        except RequestError:
+            raise
+        except ValueError as error:  # what the project refuses is for the client to read
+            raise RequestError(str(error)) from error
+        except Exception as error:
+            log.exception("a request failed")
+            raise RequestError(
+                f"the request cannot be answered ({type(error).__name__}); see the service's log"
+            ) from error
+        top = given["top"]
         return answer.rename(columns={f"top_{top}": "top", f"top_{top}_scores": "top_scores"})
+
+    def warm_up(self) -> None:
+        """Load what requests need, so that the first one is as fast as the others."""
+        try:
+            for source in self.trained.recipe.sources:
+                if source["kind"] == "text":
+                    settings = {key: value for key, value in source.items() if key != "kind"}
+                    text_vectors(pd.DataFrame({"class_name": ["a"], "text": ["a"]}), **settings)
+            if all(part["backbone"] != "file" for part in self.trained.recipe.backbone["parts"]):
+                self._encode(None)([Image.new("RGB", (64, 64))])
+        except Exception as error:  # requests that need none of it can still be answered
+            log.warning("not everything that requests may need can be loaded: %s", error)
 
     def _find_targets(self, text: str) -> NamedClasses:
         if not text:
             return self.trained.recipe.targets()
-        return self.trained.recipe.targets(*read_class_table(Path("the table of classes in the request"), text))
+        classes, attribute_names = read_class_table(Path("the table of classes in the request"), text)
+        check_classes(classes)
+        return self.trained.recipe.targets(classes, attribute_names)
 
     def _features(self, rows: pd.DataFrame, backbone: str | None) -> NDArray[np.float64]:
-        shown = [column for column in COLUMNS if column in rows and rows[column].notna().all()]
-        if len(shown) != 1:
-            raise ValueError(f"all rows must have exactly one of the columns {', '.join(COLUMNS)}; got {list(rows)}")
-        values = rows[shown[0]].tolist()
-        if shown[0] == "features":
-            return np.array([np.asarray(vector, dtype=np.float64) for vector in values])
-        return encode_files(self._encode(backbone), values).astype(np.float64)
+        column = shown_by(rows)
+        values = rows[column].tolist()
+        if column == "features":
+            return read_features(values, self.trained.recipe.example.shape[1])
+        contents = [image_content(number, value, column) for number, value in enumerate(values)]
+        encode = self._encode(backbone)
+        batches = [range(i, min(i + BATCH, len(contents))) for i in range(0, len(contents), BATCH)]
+        vectors = [encode([_picture(number, contents[number]) for number in batch]) for batch in batches]
+        return np.concatenate(vectors).astype(np.float64)
 
 
-def encode_files(encode: Encode, files: Sequence[Any], batch_size: int = 32) -> Float32:
-    """Features (n, d) of images given by path or content; few of them are in memory at a time."""
-    batches = (files[i : i + batch_size] for i in range(0, len(files), batch_size))
-    return np.concatenate([encode([read_image(file) for file in batch]) for batch in batches])
+def _picture(number: int, content: bytes) -> Image.Image:
+    try:
+        return read_image(content)
+    except DataError as error:
+        raise RequestError(f"row {number}: {error}") from error
+
+
+def _let_params_through() -> None:
+    """Let MLflow hand over what it would drop with a warning in its log: unknown parameters, and lists of classes.
+
+    Only for models with the parameters of this service; others are treated as ever.
+    """
+    import mlflow.pyfunc
+
+    enforce = mlflow.pyfunc._enforce_params_schema  # type: ignore[attr-defined]
+    if getattr(enforce, "of_aezsl", False):
+        return
+
+    def strict(params: Any, schema: Any) -> Any:
+        if schema is not None and {param.name for param in schema.params} == set(DEFAULTS) and isinstance(params, dict):
+            refuse_unknown(params)
+            if isinstance(params.get("classes"), list):
+                params = {**params, "classes": json.dumps(params["classes"])}
+        return enforce(params, schema)
+
+    strict.of_aezsl = True  # type: ignore[attr-defined]
+    mlflow.pyfunc._enforce_params_schema = strict  # type: ignore[attr-defined]
 
 
 def make_signature() -> Any:
@@ -95,11 +161,8 @@ def make_signature() -> Any:
         ColSpec(Array(DataType.string), "top"),
         ColSpec(Array(DataType.double), "top_scores"),
     ]
-    params = [
-        ParamSpec("classes", DataType.string, ""),
-        ParamSpec("top", DataType.long, TOP),
-        ParamSpec("backbone", DataType.string, ""),
-    ]
+    types = {str: DataType.string, int: DataType.long}
+    params = [ParamSpec(name, types[type(default)], default) for name, default in DEFAULTS.items()]
     return ModelSignature(Schema(inputs), Schema(outputs), ParamSchema(params))
 
 

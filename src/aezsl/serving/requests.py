@@ -1,0 +1,188 @@
+"""What a request to the service may hold: parameters, classes, rows. Anything else is refused in one sentence."""
+
+import csv
+import json
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import BAD_REQUEST
+from numpy.typing import NDArray
+
+from aezsl.errors import DataError
+from aezsl.formats.images import read_content
+
+#: The folder below which a request may name image files; without it, images come as content.
+IMAGE_FOLDER = "AEZSL_IMAGE_FOLDER"
+
+#: What one request may hold at most.
+MAX_ROWS = 1_000
+MAX_CLASSES = 2_000
+MAX_COLUMNS = 5_000
+MAX_TABLE = 1_000_000  # characters of the whole table of classes
+MAX_DESCRIPTION = 5_000  # characters of one description
+MAX_IMAGE = 32 * 1024 * 1024  # bytes of one image
+
+#: Parameters of a request, with what they are when it does not give them.
+DEFAULTS: dict[str, Any] = {"classes": "", "top": 5, "backbone": ""}
+
+#: How a row of the request may show its image.
+COLUMNS = ("features", "image", "path")
+
+
+class RequestError(DataError, MlflowException):
+    """A request that is refused: one sentence, as the client reads it.
+
+    MLflow would put the whole request before the message; this one keeps its sentence.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        self._sentence = sentence
+        MlflowException.__init__(self, sentence, error_code=BAD_REQUEST)
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return self._sentence
+
+    @message.setter
+    def message(self, value: str) -> None:
+        """What MLflow adds is left out."""
+
+
+def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The parameters of a request, checked and completed; ``classes`` becomes the text of a table."""
+    if params is not None and not isinstance(params, Mapping):
+        raise RequestError(f"params must be an object of {', '.join(DEFAULTS)}, got {type(params).__name__}")
+    refuse_unknown(params or {})
+    given = {**DEFAULTS, **{key: value for key, value in (params or {}).items() if value is not None}}
+    top = given["top"]
+    if isinstance(top, bool) or not isinstance(top, (int, np.integer)) or not 1 <= top <= MAX_CLASSES:
+        raise RequestError(f"top must be a whole number from 1 to {MAX_CLASSES}, got {top!r}")
+    if not isinstance(given["backbone"], str):
+        raise RequestError(f"backbone must be a name, got {given['backbone']!r}")
+    return {**given, "top": int(top), "classes": class_text(given["classes"])}
+
+
+def refuse_unknown(params: Mapping[str, Any]) -> None:
+    """Refuse a parameter that is none, with the nearest name."""
+    for name in params:
+        if name not in DEFAULTS:
+            close = get_close_matches(str(name), DEFAULTS, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"expected {', '.join(DEFAULTS)}"
+            raise RequestError(f"unknown parameter {name!r} of the request: {hint}")
+
+
+def class_text(classes: Any) -> str:
+    """A table of classes as the text of a classes.csv: given so, or as a list of names, or as a list of objects."""
+    if isinstance(classes, np.ndarray):
+        classes = classes.tolist()
+    if isinstance(classes, str) and classes.lstrip()[:1] == "[":
+        try:
+            classes = json.loads(classes[:MAX_TABLE])
+        except ValueError as error:
+            raise RequestError(f"classes begins like a JSON list and is none ({error})") from error
+    text = classes if isinstance(classes, str) else _table_of(classes)
+    text = text.strip()
+    if len(text) > MAX_TABLE:
+        raise RequestError(f"classes may have {MAX_TABLE} characters, got {len(text)}: ask in several requests")
+    lines = text.splitlines()
+    n_columns = 1 + max((lines[0].count(mark) for mark in ",;\t"), default=0) if lines else 0
+    if n_columns > MAX_COLUMNS:
+        raise RequestError(f"a table of classes may have {MAX_COLUMNS} columns, got {n_columns}")
+    return text
+
+
+def _table_of(classes: Any) -> str:
+    if not isinstance(classes, list):
+        raise RequestError(f"classes must be a table as text, or a list, got {type(classes).__name__}")
+    if not classes:
+        return ""
+    if len(classes) > MAX_CLASSES:
+        raise RequestError(f"a request may have {MAX_CLASSES} classes, got {len(classes)}: ask in several requests")
+    rows = [{"class_name": item} if isinstance(item, str) else item for item in classes]
+    for number, row in enumerate(rows):
+        plain = isinstance(row, dict) and all(isinstance(v, (str, int, float)) for v in row.values())
+        if not plain or set(row) != set(rows[0]):
+            raise RequestError(
+                f"classes[{number}] must be a name, or an object with class_name and the same entries as the first"
+            )
+    table = StringIO()
+    writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return table.getvalue()
+
+
+def check_classes(classes: pd.DataFrame) -> None:
+    """Refuse more classes, or longer descriptions, than one request may have."""
+    if len(classes) > MAX_CLASSES:
+        raise RequestError(f"a request may have {MAX_CLASSES} classes, got {len(classes)}: ask in several requests")
+    if "text" in classes and (longest := int(classes["text"].str.len().max())) > MAX_DESCRIPTION:
+        raise RequestError(f"a description may have {MAX_DESCRIPTION} characters, got {longest}: shorten it")
+
+
+def shown_by(rows: pd.DataFrame) -> str:
+    """The one column by which all rows of a request show their images."""
+    if not isinstance(rows, pd.DataFrame) or not len(rows):
+        raise RequestError(f"a request needs rows with one of the columns {', '.join(COLUMNS)}, got none")
+    if len(rows) > MAX_ROWS:
+        raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(rows)}: ask in several requests")
+    shown = [column for column in COLUMNS if column in rows and rows[column].notna().all()]
+    if len(shown) != 1:
+        raise RequestError(f"all rows must have exactly one of the columns {', '.join(COLUMNS)}; got {list(rows)}")
+    return shown[0]
+
+
+def read_features(values: list[Any], width: int) -> NDArray[np.float64]:
+    """Rows of features, each of exactly ``width`` finite numbers."""
+    vectors = []
+    for number, value in enumerate(values):
+        try:
+            vector = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            vector = np.empty(0)
+        if vector.shape != (width,) or not np.isfinite(vector).all():
+            got = f"shape {vector.shape}" if vector.size else repr(value)[:60]
+            raise RequestError(f"row {number}: features must be {width} finite numbers, got {got}")
+        vectors.append(vector)
+    return np.array(vectors)
+
+
+def image_content(number: int, value: Any, column: str) -> bytes:
+    """The bytes of the image of a row: given, or of a file below the folder that the owner of the service named."""
+    if column == "image":
+        if not isinstance(value, bytes):
+            raise RequestError(f"row {number}: image must be the content of an image file, in JSON as base64")
+        content = value
+    else:
+        content = _read_named(number, value)
+    if len(content) > MAX_IMAGE:
+        raise RequestError(f"row {number}: an image may have {MAX_IMAGE} bytes, got {len(content)}: make it smaller")
+    return content
+
+
+def _read_named(number: int, value: Any) -> bytes:
+    folder = os.environ.get(IMAGE_FOLDER)
+    if not folder:
+        raise RequestError(
+            f"row {number}: this service reads no files; send the content of the image as image. Its owner may name a "
+            f"folder of images as {IMAGE_FOLDER}"
+        )
+    root = Path(folder).resolve()
+    try:
+        path = (root / str(value)).resolve()
+    except (OSError, ValueError, RuntimeError):
+        path = Path()
+    if not isinstance(value, str) or not path.is_relative_to(root):
+        raise RequestError(f"row {number}: path must lie below the folder that {IMAGE_FOLDER} names")
+    try:
+        return read_content(path)
+    except DataError as error:
+        raise RequestError(f"row {number}: {str(error).replace(str(path), repr(value))}") from error

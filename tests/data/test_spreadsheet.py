@@ -1,0 +1,36 @@
+import pandas as pd
+import pytest
+
+from aezsl.data.spreadsheet import escape_formulas, markdown_cell, unescape_formulas
+from aezsl.datasets.table import TableDataset
+
+TABLE = pd.DataFrame(
+    {"class_name": ["cat", '=HYPERLINK("x")', "@a", "-1+2", "'quoted", None], "accuracy": [0.5, -1.0, 1, 2, 3, 4]}
+)
+
+
+def test_names_do_not_become_formulas_and_come_back(tmp_path):
+    dataset = TableDataset(filepath=str(tmp_path / "t.csv"), save_args={"index": False})
+    dataset.save(TABLE)
+    lines = (tmp_path / "t.csv").read_text().splitlines()
+    assert not [line for line in lines if line.lstrip('"').startswith(("=", "@", "-", "+"))]
+    assert lines[2].endswith(",-1.0")  # a number is a number
+    pd.testing.assert_frame_equal(dataset.load(), TABLE, check_dtype=False)
+
+
+def test_escaping_is_undone_exactly():
+    pd.testing.assert_frame_equal(unescape_formulas(escape_formulas(TABLE)), TABLE, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)&gt;"),
+        ("a|b", "a\\|b"),
+        ("[x](javascript:1)", "\\[x\\](javascript:1)"),
+        ("two\nlines", "two lines"),
+        ("plain name", "plain name"),
+    ],
+)
+def test_names_do_not_become_html_or_links(name, shown):
+    assert markdown_cell(name) == shown
