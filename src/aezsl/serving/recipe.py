@@ -99,6 +99,10 @@ class Recipe:
                 stranger = names[int((rows < 0).argmax())]
                 raise ValueError(f"class {stranger!r} was not in training and is not described: describe all classes")
             vectors = self.class_vectors[rows]
+        if (lost := np.isnan(vectors).any(axis=1)).any():
+            raise DataError(
+                f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
+            )
         if vectors.shape[1] != self.class_vectors.shape[1]:
             raise ValueError(
                 f"classes must be described by {self.class_vectors.shape[1]} numbers, got {vectors.shape[1]}"
