@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,6 @@ DEFAULT_BENCHMARK, DEFAULT_METHOD = "emoji", "aezsl"
 
 #: Kinds of semantics that a label alone describes.
 BY_TEXT = ("text", "bag_of_words", "word_vectors")
-
-#: Classes of training at most that say how widely scores are spread.
-REFERENCE_CLASSES = 32
 
 #: Images that are in memory together.
 BATCH = 32
@@ -64,13 +60,12 @@ def classify(
     takes all images of a call as its pool.
     """
     single = isinstance(images, str | Path | bytes | Image.Image)
-    pictures = [images] if single else list(images)  # type: ignore[list-item, arg-type]
+    pictures: list[Picture] = [images] if isinstance(images, str | Path | bytes | Image.Image) else list(images)
     if not pictures:
         return []
     trained = model if isinstance(model, TrainedModel) else find_model(model, Path(project))
     targets = label_targets(trained.recipe, labels)
-    encode = trained.recipe.make_encoder(device=device).load()
-    answers = answer(trained, _features(encode, pictures), targets, top)
+    answers = answer(trained, _features(trained.encode(device), pictures), targets, top)
     return answers[0] if single else answers
 
 
@@ -82,7 +77,7 @@ def answer(trained: TrainedModel, features: Array, targets: NamedClasses, top: i
     ranking = trained.model.rank(rows, targets.vectors, len(targets.names))
     # A transductive method puts its final label first, whatever the scores say: the scores follow that order.
     scores = np.minimum.accumulate(np.sort(ranking.scores.astype(np.float64), axis=1)[:, ::-1], axis=1)
-    shares = softmax(scores / _spread(trained), axis=1)
+    shares = softmax(scores / trained.spread, axis=1)
     names = np.array(targets.names, dtype=object)[ranking.classes]
     lines = (zip(own, share, strict=True) for own, share in zip(names, shares, strict=True))
     return [[{"label": label, "score": float(share)} for label, share in line][:top] for line in lines]
@@ -167,13 +162,3 @@ def _features(encode: Encode, pictures: Sequence[Picture]) -> Array:
 
 def _picture(given: Picture) -> Image.Image:
     return as_seen(given) if isinstance(given, Image.Image) else read_image(given)
-
-
-@lru_cache(maxsize=8)
-def _spread(trained: TrainedModel) -> float:
-    """Standard deviation of scores among classes of training."""
-    recipe = trained.recipe
-    chosen = np.unique(np.linspace(0, len(recipe.class_vectors) - 1, REFERENCE_CLASSES).astype(int))
-    S = recipe.semantics(recipe.class_vectors[chosen].astype(np.float64))
-    scores = trained.model.decision_function(recipe.features(recipe.example.astype(np.float64)), S)
-    return float(scores.std(axis=1).mean()) or 1.0
