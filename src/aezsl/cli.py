@@ -1,4 +1,4 @@
-"""The project's own commands, beside Kedro's: ``kedro repeat``."""
+"""The project's own commands, beside Kedro's: ``kedro repeat`` and ``kedro classify``."""
 
 from typing import Any
 
@@ -6,12 +6,17 @@ import click
 from kedro.framework.cli.project import run  # Kedro's own, which ``python -m aezsl`` finds here
 from kedro.framework.cli.utils import KedroCliError, _split_params, env_option, split_string
 
+from aezsl.classify_command import classify
+
 __all__ = ["cli", "repeat", "run"]
 
 
 @click.group(name="aezsl")
 def cli() -> None:
     """Commands of this project."""
+
+
+cli.add_command(classify)
 
 
 def _seeds(_: click.Context, __: click.Parameter, value: str) -> list[int]:

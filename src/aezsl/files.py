@@ -17,6 +17,8 @@ _BEING_WRITTEN = re.compile(
 )
 #: Folders that this process has cleared of leftovers.
 _cleared: set[Path] = set()
+#: What stands between an archive and the place of a member in it.
+MEMBER = "::"
 
 
 @contextmanager
@@ -84,6 +86,31 @@ def write_durably(path: Path, write: Callable[[Path], None]) -> None:
             os.fsync(file.fileno())
 
 
+def member_path(archive: Path, offset: int, size: int, name: str) -> str:
+    """The path of a member of an archive that is not compressed: where it begins in the file, and how long it is."""
+    return f"{archive}{MEMBER}{offset}+{size}{MEMBER}{name}"
+
+
+def split_member(path: str | Path) -> tuple[Path, int, int] | None:
+    """Archive, offset and size of what ``member_path`` gave; nothing for a file of its own."""
+    archive, first, rest = str(path).partition(MEMBER)
+    place, second, _ = rest.partition(MEMBER)
+    offset, _, size = place.partition("+")
+    if not first or not second or not (offset.isdigit() and size.isdigit()):
+        return None
+    return Path(archive), int(offset), int(size)
+
+
+def read_member(archive: Path, offset: int, size: int) -> bytes:
+    """The bytes of a member."""
+    with archive.open("rb") as file:
+        file.seek(offset)
+        content = file.read(size)
+    if len(content) < size:
+        raise OSError(f"{archive} ends before the member at {offset}")
+    return content
+
+
 def content_digest(content: bytes) -> str:
     """Of the bytes of a file: equal where the content is, and nowhere else."""
     return f"{len(content)}-{hashlib.blake2b(content, digest_size=16).hexdigest()}"
@@ -92,6 +119,8 @@ def content_digest(content: bytes) -> str:
 def file_digest(path: str | Path) -> str:
     """``content_digest`` of a file, read piece by piece; empty where there is no regular file that can be read."""
     try:
+        if member := split_member(path):
+            return content_digest(read_member(*member))
         if not Path(path).is_file():
             return ""
         with Path(path).open("rb") as file:
@@ -113,8 +142,10 @@ def folder_digest(folder: Path) -> str:
 
 def has_digest(path: str | Path, digest: str) -> bool:
     """Whether a file has the content that ``digest`` was taken of; one of another size is not read."""
+    member = split_member(path)
     try:
-        if f"{Path(path).stat().st_size}" != digest.partition("-")[0]:
+        size = member[2] if member else Path(path).stat().st_size
+        if f"{size}" != digest.partition("-")[0]:
             return False
     except OSError:
         return False

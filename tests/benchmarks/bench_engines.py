@@ -7,7 +7,7 @@ import torch
 
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.engine import available_cores
-from aezsl.encoders.images.networks import efficientnet_lite0
+from aezsl.encoders.images.networks import efficientnet_lite
 
 BATCHES = (1, 8, 32)
 
@@ -23,7 +23,7 @@ def images_per_second(run, batch, seconds=3.0):
 
 def main():
     torch.set_num_threads(available_cores())
-    network = efficientnet_lite0("default", None).network.eval()
+    network = efficientnet_lite("efficientnet_lite0", "default", None).eval()
     engines = {"eager torch": network}
     try:
         compiled = torch.compile(network)

@@ -15,6 +15,7 @@ ENTRIES = {
     "awa2": {},
     "xlsa17": {"name": "CUB"},
     "folder": {},
+    "webdataset": {"unseen_list": "unseen.txt"},
 }
 
 

@@ -91,6 +91,10 @@ class Project:
         """The name of an MLflow experiment of this project."""
         return self._mlflow().get_experiment(experiment_id).name
 
+    def registered(self, name):
+        """All versions of a model in MLflow's model registry."""
+        return self._mlflow().search_model_versions(f"name = '{name}'")
+
     def _mlflow(self):
         import mlflow
 

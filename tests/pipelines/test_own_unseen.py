@@ -57,11 +57,16 @@ def test_the_run_succeeds_and_says_what_it_did_not_do(project):
 
 
 def test_the_saved_model_names_images_that_come_later(project):
-    project.kedro("run", "--env=own", "--pipelines=predict,export", "--params=method=eszsl")
+    project.kedro("run", "--env=own", "--pipelines=predict,export", "--params=method=eszsl,export.register=colours")
     named = pd.read_parquet(project.folder / "data/07_model_output/own/eszsl/new_predictions.parquet")
     assert named["image_id"].tolist() == ["navy.png", "yellow.png"]
     assert named["predicted"].tolist() == ["navy", "yellow"]
-    assert (project.folder / "data/06_models/own/eszsl/mlflow_model/MLmodel").is_file()
+    folder = project.folder / "data/06_models/own/eszsl"
+    assert (folder / "mlflow_model/MLmodel").is_file()
+    assert (folder / "README.md").read_text().startswith("---\nlibrary_name: aezsl\n")
+    found = json.loads((project.folder / "data/08_reporting/own/eszsl/clip_benchmark.json").read_text())
+    assert (found["dataset"], found["method"], found["metrics"]) == ("own", "eszsl", {})  # nothing was measured
+    assert [version.version for version in project.registered("colours")] == [1]
 
 
 def test_the_report_is_made_of_it_all_the_same(project):

@@ -1,5 +1,6 @@
 """A trained model as MLflow keeps them, to be loaded or served anywhere."""
 
+import logging
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +12,10 @@ import aezsl
 from aezsl.encoders.images.preprocessing import LITE_SIZES
 from aezsl.files import folder_written_whole
 from aezsl.serving.model_file import save_trained
+from aezsl.serving.registered import register
 from aezsl.serving.trained import TrainedModel
+
+log = logging.getLogger(__name__)
 
 #: What serving imports, whichever backbone and text encoder the model was trained with.
 PACKAGES = (
@@ -38,10 +42,13 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
     It holds the arrays of model and recipe, the code that reads them (a copy of this package) and the versions of
     what that code needs, but no pickle: ``mlflow.pyfunc.load_model(folder)``, or
     ``mlflow models serve --model-uri folder --env-manager local``. How to ask it: see ``aezsl.serving.service``.
+
+    register : the name under which MLflow's model registry gets a copy, as a new version; none without.
     """
 
-    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+    def __init__(self, *, filepath: str, register: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         self._filepath = Path(filepath)
+        self._register = register
         self.metadata = metadata
 
     def save(self, data: TrainedModel) -> None:
@@ -61,6 +68,8 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
                 input_example=example(data),
                 pip_requirements=[f"{package}=={_public_version(package)}" for package in packages(data)],
             )
+        if self._register:
+            log.info("registered as %s", register(self._filepath, self._register))
 
     def load(self) -> Any:
         """The model as ``mlflow.pyfunc`` loads it."""
@@ -74,4 +83,4 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
         return (self._filepath / "MLmodel").is_file()
 
     def _describe(self) -> dict[str, Any]:
-        return {"filepath": str(self._filepath)}
+        return {"filepath": str(self._filepath), "register": self._register}

@@ -19,6 +19,7 @@ FORMATS = {
     "folder": "Folder",
     "imagenet": "ImageNet",
     "sun": "SUN",
+    "webdataset": "WebDataset",
     "xlsa17": "Xlsa17",
 }
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import ExifTags, Image, ImageCms, features
 
 from aezsl.errors import DataError
+from aezsl.files import read_member, split_member
 
 #: Decoding hint for JPEG files: at least this size, so that a 12-megapixel photo is not decoded in full.
 DRAFT_SIZE = (320, 320)
@@ -74,9 +75,14 @@ def read_image(source: str | Path | bytes | IO[bytes], name: str = "") -> Image.
 
 
 def read_content(path: str | Path) -> bytes:
-    """The bytes of a regular file of bounded size."""
+    """The bytes of a regular file of bounded size, or of a member of an archive (``files.member_path``)."""
     file = Path(path)
+    member = split_member(path)
     try:
+        if member:
+            if member[2] > MAX_BYTES:
+                raise UnreadableImageError(f"{path} has {member[2]} bytes, at most {MAX_BYTES} are read")
+            return read_member(*member)
         if not file.is_file():
             what = "is not a regular file" if file.exists() else "does not exist"
             raise UnreadableImageError(f"{file} {what}: give an image file")
@@ -101,9 +107,14 @@ def _decode(stream: IO[bytes]) -> Image.Image:
         n_pixels = n_full if image.info.get("progressive") else image.width * image.height
         if n_pixels > MAX_PIXELS:
             raise DataError(f"has {n_pixels} pixels, at most {MAX_PIXELS} are decoded: make it smaller")
-        image.load()
-        orientation = _orientation(image)
-        seen = _as_seen(image)
+        return as_seen(image)
+
+
+def as_seen(image: Image.Image) -> Image.Image:
+    """An open image as RGB, upright, on white where it is transparent."""
+    image.load()
+    orientation = _orientation(image)
+    seen = _as_rgb(image)
     return seen.transpose(UPRIGHT[orientation]) if orientation in UPRIGHT else seen
 
 
@@ -114,7 +125,7 @@ def _orientation(image: Image.Image) -> int | None:
         return None
 
 
-def _as_seen(image: Image.Image) -> Image.Image:
+def _as_rgb(image: Image.Image) -> Image.Image:
     """RGB, on white where it is transparent."""
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
         grey = Image.fromarray(_grey(image))

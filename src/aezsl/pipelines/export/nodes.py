@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from aezsl.reporting.results import Results
+from aezsl.serving.card import clip_benchmark_results, model_card
 from aezsl.serving.model_file import ModelFolder
 from aezsl.serving.trained import TrainedModel
 
@@ -9,3 +11,15 @@ from aezsl.serving.trained import TrainedModel
 def export(models: ModelFolder, settings: dict[str, Any]) -> TrainedModel:
     """The model of the method that the command names, to be saved as MLflow keeps models."""
     return models.load(settings["method"])
+
+
+def describe(
+    models: ModelFolder, results: Results, predict: dict[str, Any], settings: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The model's card, and its results in the form of CLIP_benchmark."""
+    method, benchmark = predict["method"], settings["benchmark"]
+    trained = models.load(method)
+    setting = "gzsl_summary" if method.startswith("gzsl_") else "summary"
+    metrics = results.mapping(method, "metrics") if results.is_current(method) else None
+    card = model_card(trained, benchmark, metrics, results.mapping("problem", setting), settings["licence"])
+    return card, clip_benchmark_results(trained, benchmark, metrics)

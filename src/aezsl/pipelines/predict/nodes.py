@@ -10,11 +10,14 @@ from aezsl.data.vectors import Vectors, VectorSet
 from aezsl.formats.new_images import NewImages
 from aezsl.reporting.gallery import draw_gallery
 from aezsl.serving.model_file import ModelFolder
+from aezsl.serving.registered import load_registered
 from aezsl.serving.trained import TrainedModel
 
 
 def find_model(models: ModelFolder, settings: dict[str, Any]) -> TrainedModel:
-    """The model of the method that the command names."""
+    """The model of the method that the command names, or the one of MLflow's registry that it names."""
+    if settings["model"]:
+        return load_registered(settings["model"])
     return models.load(settings["method"])
 
 

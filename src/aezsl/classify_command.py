@@ -1,0 +1,32 @@
+"""``kedro classify``: names of an image, or of all images of a folder, among labels that the command gives."""
+
+import json
+from pathlib import Path
+
+import click
+from kedro.framework.cli.utils import KedroCliError
+from kedro.utils import find_kedro_project
+
+
+@click.command()
+@click.argument("image", type=click.Path(exists=True, path_type=Path))
+@click.option("--labels", required=True, help='The names to choose among: "a red fox, a melon".')
+@click.option("--model", help="A method that has been trained here, or the file of a model. [own data's, else emoji's]")
+@click.option("--top", type=click.IntRange(min=1), help="How many labels to print per image. [all]")
+@click.option("--device", default="auto", show_default=True, help="As feature_extraction.device.")
+def classify(image: Path, labels: str, model: str | None, top: int | None, device: str) -> None:
+    """Name an image, or all images of a folder: labels with scores that sum to one, as JSON."""
+    from aezsl.errors import AezslError
+    from aezsl.formats.new_images import read_new_images
+    from aezsl.serving.zero_shot import classify as named
+
+    project = find_kedro_project(Path.cwd()) or Path()
+    try:
+        if image.is_dir():
+            paths = read_new_images(image).images["path"].tolist()
+            answers = named(paths, labels, model, top, project, device)
+            click.echo(json.dumps(dict(zip(paths, answers, strict=True)), indent=2, ensure_ascii=False))
+        else:
+            click.echo(json.dumps(named(image, labels, model, top, project, device), indent=2, ensure_ascii=False))
+    except (AezslError, ValueError) as error:
+        raise KedroCliError(str(error)) from error

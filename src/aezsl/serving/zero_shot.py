@@ -1,0 +1,164 @@
+"""One line to classify: images and the labels to choose among in, labels with scores out."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+from scipy.special import softmax
+
+from aezsl.arrays import Array
+from aezsl.encoders.images.encoder import Encode
+from aezsl.errors import DataError
+from aezsl.formats.images import as_seen, read_image
+from aezsl.methods import METHODS
+from aezsl.serving.model_file import load_trained
+from aezsl.serving.recipe import NamedClasses, Recipe
+from aezsl.serving.trained import TrainedModel
+
+log = logging.getLogger(__name__)
+
+#: Where a project keeps its models, ``<benchmark>/<method>/model.npz`` below it.
+MODELS = Path("data/06_models")
+#: The benchmark of ``kedro run`` without a name: its model is taken where there is no other.
+DEFAULT_BENCHMARK, DEFAULT_METHOD = "emoji", "aezsl"
+
+#: Kinds of semantics that a label alone describes.
+BY_TEXT = ("text", "bag_of_words", "word_vectors")
+
+#: Images that are in memory together.
+BATCH = 32
+
+Picture = str | Path | bytes | Image.Image
+Answer = list[dict[str, Any]]
+
+
+def classify(
+    images: Picture | Sequence[Picture],
+    labels: str | Sequence[str] | Mapping[str, str],
+    model: TrainedModel | str | Path | None = None,
+    top: int | None = None,
+    project: str | Path = ".",
+    device: str = "auto",
+) -> Answer | list[Answer]:
+    r"""Name images: for each the labels, best first, ``[{"label": ..., "score": ...}, ...]``, scores that sum to one.
+
+    images : one image, or a list of them, by path, content (bytes) or as PIL images; a list gives a list of answers.
+    labels : the names to choose among, as a list or with commas between them; or a mapping of name -> description. A
+        name of a class of training means that class; any other label is described by its own words.
+    model : a trained model, its file (``model.npz``), or a method of the project; by default the one that
+        ``find_model`` finds.
+    top : how many labels to give; all by default. The scores of all of them sum to one.
+    project : the folder of the project whose models are looked for.
+    device : what computes the features, see ``feature_extraction.device``.
+
+    Scores are :math:`\mathrm{softmax}(f / \sigma)` of the method's scores f, with :math:`\sigma` their deviation among
+    classes of training: a measure of how clear a decision is, not a calibrated probability. A transductive method
+    takes all images of a call as its pool.
+    """
+    single = isinstance(images, str | Path | bytes | Image.Image)
+    pictures: list[Picture] = [images] if isinstance(images, str | Path | bytes | Image.Image) else list(images)
+    if not pictures:
+        return []
+    trained = model if isinstance(model, TrainedModel) else find_model(model, Path(project))
+    targets = label_targets(trained.recipe, labels)
+    answers = answer(trained, _features(trained.encode(device), pictures), targets, top)
+    return answers[0] if single else answers
+
+
+def answer(trained: TrainedModel, features: Array, targets: NamedClasses, top: int | None = None) -> list[Answer]:
+    """One answer per row of features (n, d), as the backbone gave them."""
+    if top is not None and top < 1:
+        raise ValueError(f"top must be at least 1, got {top}")
+    rows = trained.recipe.features(np.asarray(features, dtype=np.float64))
+    ranking = trained.model.rank(rows, targets.vectors, len(targets.names))
+    # A transductive method puts its final label first, whatever the scores say: the scores follow that order.
+    scores = np.minimum.accumulate(np.sort(ranking.scores.astype(np.float64), axis=1)[:, ::-1], axis=1)
+    shares = softmax(scores / trained.spread, axis=1)
+    names = np.array(targets.names, dtype=object)[ranking.classes]
+    lines = (zip(own, share, strict=True) for own, share in zip(names, shares, strict=True))
+    return [[{"label": label, "score": float(share)} for label, share in line][:top] for line in lines]
+
+
+def label_targets(recipe: Recipe, labels: str | Sequence[str] | Mapping[str, str]) -> NamedClasses:
+    """The classes that labels mean: of training where they name one, else described by their own words."""
+    texts = _texts(labels)
+    known = {_plain(name): name for name in recipe.classes["class_name"]}
+    described = [label for label in texts if isinstance(labels, Mapping) or _plain(label) not in known]
+    if described and not all(source["kind"] in BY_TEXT for source in recipe.sources):
+        kinds = ", ".join(source["kind"] for source in recipe.sources)
+        raise DataError(
+            f"this model knows classes by {kinds}, so that words cannot describe {described[0]!r}: give names of "
+            "classes of training, or use a model that was trained with texts"
+        )
+    vectors: dict[str, Array] = {}
+    if described:
+        table = pd.DataFrame({"class_name": described, "text": [texts[label] for label in described]})
+        vectors |= dict(zip(described, recipe.targets(table).vectors, strict=True))
+    if familiar := [label for label in texts if label not in vectors]:
+        table = pd.DataFrame({"class_name": [known[_plain(label)] for label in familiar]})
+        vectors |= dict(zip(familiar, recipe.targets(table).vectors, strict=True))
+    return NamedClasses(list(texts), np.vstack([vectors[label] for label in texts]))
+
+
+def _texts(labels: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    if isinstance(labels, Mapping):
+        texts = {str(label): str(text) for label, text in labels.items()}
+    else:
+        given = labels.split(",") if isinstance(labels, str) else list(labels)
+        names = [str(label).strip() for label in given]
+        texts = {name: name for name in names if name}
+        if len(texts) < len([name for name in names if name]):
+            raise DataError("a label is given twice: give each once")
+    if not texts or not all(text.strip() for text in texts.values()):
+        raise DataError("labels must be names to choose among, such as 'a red fox, a melon', none of them empty")
+    return texts
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().replace("_", " ").split())
+
+
+def find_model(given: str | Path | None = None, project: Path = Path()) -> TrainedModel:
+    """A trained model: the file that is given, that of a method of the project, or the one that suits best.
+
+    That is one of the project's own data if there is one, else of the default benchmark; of several AEZSL's, or the
+    newest of those that need no pool.
+    """
+    if given is not None and Path(given).is_file():
+        return load_trained(Path(given))
+    for path in _candidates(project / MODELS, None if given is None else str(given)):
+        trained = load_trained(path)
+        if all(part["backbone"] != "file" for part in trained.recipe.backbone["parts"]):
+            log.info("classifying by %s", path)
+            return trained
+    what = f"no model {given!s}" if given is not None else "no trained model that can take images"
+    raise DataError(
+        f"{what} below {(project / MODELS).resolve()}: make one of the default benchmark by kedro run "
+        f"--pipeline={DEFAULT_METHOD}, or of your own images by kedro run --env=own --pipeline={DEFAULT_METHOD}"
+    )
+
+
+def _candidates(models: Path, method: str | None) -> Iterator[Path]:
+    """Files of models, those to be preferred first."""
+    found = [path for path in models.glob("*/*/model.npz") if path.parent.name in METHODS]
+    found = [path for path in found if method in (None, path.parent.name)]
+
+    def preference(path: Path) -> tuple[bool, bool, bool, float]:
+        benchmark, name = path.parent.parent.name, path.parent.name
+        is_default = name == DEFAULT_METHOD
+        return benchmark == DEFAULT_BENCHMARK, METHODS[name].pool, not is_default, -path.stat().st_mtime
+
+    return iter(sorted(found, key=preference))
+
+
+def _features(encode: Encode, pictures: Sequence[Picture]) -> Array:
+    batches = (pictures[i : i + BATCH] for i in range(0, len(pictures), BATCH))
+    return np.concatenate([encode([_picture(one) for one in batch]) for batch in batches])
+
+
+def _picture(given: Picture) -> Image.Image:
+    return as_seen(given) if isinstance(given, Image.Image) else read_image(given)

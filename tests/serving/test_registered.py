@@ -1,0 +1,41 @@
+"""MLflow's model registry: a model goes in, and the same model comes out."""
+
+import mlflow
+import numpy as np
+import pytest
+
+from aezsl.datasets.mlflow_model import MlflowModelDataset
+from aezsl.errors import DataError
+from aezsl.methods import make_method
+from aezsl.pipelines.predict.nodes import find_model
+from aezsl.serving.registered import load_registered
+from aezsl.serving.trained import TrainedModel
+from tests.helpers.recipes import make_recipe
+
+pytestmark = pytest.mark.slow  # MLflow writes a model and its tables
+
+
+def test_versions_are_kept_and_used_by_predict(tmp_path, monkeypatch, empty_runs):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlflow.db").write_bytes(empty_runs.read_bytes())
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    try:
+        recipe, data = make_recipe()
+        X, S = recipe.features(data.X), recipe.semantics(data.S)
+        dataset = MlflowModelDataset(filepath=str(tmp_path / "exported"), register="birds")
+        expected = {}
+        for gamma in (0.1, 10.0):
+            trained = TrainedModel(make_method("eszsl", gamma=gamma).fit(X, data.y, S), recipe)
+            dataset.save(trained)
+            expected[gamma] = trained.classify(data.X_new, recipe.targets())["score"]
+        for version, scores in zip((1, 2), expected.values(), strict=True):
+            settings = {"model": f"models:/birds/{version}", "method": "eszsl"}
+            found = find_model(None, settings)
+            np.testing.assert_allclose(found.classify(data.X_new, found.recipe.targets())["score"], scores)
+        with pytest.raises(DataError, match=r"models:/cats/1 cannot be loaded .*export\.register=<name>"):
+            load_registered("models:/cats/1")
+        with pytest.raises(DataError, match="expected models:/<name>/<version>"):
+            load_registered("birds")
+    finally:
+        mlflow.set_tracking_uri(before)

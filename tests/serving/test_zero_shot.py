@@ -1,0 +1,149 @@
+"""One line to classify: paths, contents and PIL images, one or many, among any labels."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+import aezsl
+from aezsl.data.normalise import fit_normaliser
+from aezsl.encoders.images import encoder
+from aezsl.encoders.images.backbones import Backbone
+from aezsl.encoders.texts import sentences
+from aezsl.errors import DataError
+from aezsl.methods import make_method
+from aezsl.serving.model_file import save_trained
+from aezsl.serving.recipe import Recipe
+from aezsl.serving.trained import TrainedModel
+
+COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250), "dark_grey": (60, 60, 60)}
+
+
+def mean_colour():
+    """Features are the mean colour."""
+    preprocess = lambda image: np.asarray(image.resize((4, 4)), dtype=np.float32).transpose(2, 0, 1)  # noqa: E731
+    return Backbone({"backbone": "colour"}, lambda: (preprocess, lambda batch: batch.mean(axis=(2, 3)) / 250))
+
+
+def words_as_colours(texts):
+    return np.array([[word in text for word in ("red", "green", "blue")] for text in texts], dtype=np.float32) + 0.1
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    monkeypatch.setattr(encoder, "make_backbone", lambda *_: mean_colour())
+    monkeypatch.setattr(sentences, "load_encoder", lambda *_: words_as_colours)
+    names = list(COLOURS)
+    S = words_as_colours(names)
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 20)
+    X = np.array(list(COLOURS.values()))[y] / 250 + 0.05 * rng.normal(size=(80, 3))
+    recipe = Recipe(
+        backbone={
+            "parts": [{"backbone": "colour", "weights": "default", "layer": None}],
+            "fingerprint": mean_colour().fingerprint,
+        },
+        features=fit_normaliser([], X)[0],
+        semantics=fit_normaliser(["l2"], S)[0],
+        sources=[{"kind": "text", "encoder": "minilm"}],
+        attribute_names=[],
+        classes=pd.DataFrame({"class_name": names, "role": ["seen"] * 3 + ["unseen"], "text": names}),
+        class_vectors=S,
+        example=X[:2],
+    )
+    return TrainedModel(make_method("eszsl", gamma=0.1, lam=0.1).fit(X, y, recipe.semantics(S)), recipe)
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    made = {}
+    for name, colour in COLOURS.items():
+        made[name] = str(tmp_path / f"{name}.png")
+        Image.new("RGB", (8, 8), colour).save(made[name])
+    return made
+
+
+def test_paths_contents_and_pil_images_get_the_same_answer(trained, pictures, tmp_path):
+    content = (tmp_path / "red.png").read_bytes()
+    forms = [pictures["red"], tmp_path / "red.png", content, Image.open(io.BytesIO(content)), Image.new("RGBA", (9, 9))]
+    answers = aezsl.classify(forms, "something red, something blue", trained)
+    assert len(answers) == 5
+    for one in answers[:4]:
+        assert one == answers[0]
+        assert [line["label"] for line in one] == ["something red", "something blue"]
+        assert sum(line["score"] for line in one) == pytest.approx(1)
+        assert one[0]["score"] > one[1]["score"]
+    assert aezsl.classify(pictures["red"], ["something red", "something blue"], trained) == answers[0]
+    assert aezsl.classify([], "red, blue", trained) == []
+    assert aezsl.classify(pictures["blue"], {"A": "it is red", "B": "it is blue"}, trained, top=1)[0]["label"] == "B"
+
+
+def test_labels_that_name_classes_of_training_mean_those(trained, pictures):
+    seen = []
+    original = trained.recipe.targets
+
+    class Watched(Recipe):
+        def targets(self, classes=None, attribute_names=()):
+            seen.append(list(classes.columns))
+            return original(classes, attribute_names)
+
+    watched = TrainedModel(trained.model, Watched(**vars(trained.recipe)))
+    answer = aezsl.classify(pictures["green"], "Dark grey, Green, a red fox", watched)
+    assert answer[0]["label"] == "Green"
+    assert seen == [["class_name", "text"], ["class_name"]]
+
+
+@pytest.mark.parametrize("method", ["aezsl", "eszsl_lr", "aezsl_t"])
+def test_any_method_gives_scores_in_their_order(method, trained, pictures):
+    recipe = trained.recipe
+    X = np.repeat(np.array(list(COLOURS.values())) / 250, 5, axis=0)
+    model = make_method(method).fit(X, np.repeat(np.arange(4), 5), recipe.semantics(recipe.class_vectors))
+    for one in aezsl.classify(list(pictures.values()), "red, green, blue", TrainedModel(model, recipe)):
+        scores = [line["score"] for line in one]
+        assert scores == sorted(scores, reverse=True)
+        assert sum(scores) == pytest.approx(1)
+
+
+def test_the_project_s_own_model_comes_before_that_of_the_benchmark(trained, pictures, tmp_path, caplog):
+    caplog.set_level("INFO")
+    with pytest.raises(DataError, match=r"no trained model .*: make one .* kedro run --pipeline=aezsl, or of your own"):
+        aezsl.classify(pictures["red"], "red, blue", project=tmp_path)
+    for place in ("emoji/eszsl", "own/eszsl"):
+        save_trained(tmp_path / "data/06_models" / place / "model.npz", trained)
+        assert aezsl.classify(pictures["red"], "red, blue", project=tmp_path)[0]["label"] == "red"
+        assert place in caplog.text
+    file = tmp_path / "data/06_models/emoji/eszsl/model.npz"
+    assert aezsl.classify(pictures["red"], "red, blue", model=file)[0]["label"] == "red"
+    with pytest.raises(DataError, match="no model sync"):
+        aezsl.classify(pictures["red"], "red, blue", model="sync", project=tmp_path)
+
+
+def test_labels_that_cannot_be_used_are_refused(trained, pictures):
+    for labels, message in ((" , ", "labels must be names"), ("red, red", "given twice"), ({"a": " "}, "none of them")):
+        with pytest.raises(DataError, match=message):
+            aezsl.classify(pictures["red"], labels, trained)
+    by_attributes = Recipe(**{**vars(trained.recipe), "sources": [{"kind": "attributes"}]})
+    model = TrainedModel(trained.model, by_attributes)
+    assert aezsl.classify(pictures["red"], "red, blue", model)[0]["label"] == "red"
+    with pytest.raises(DataError, match="knows classes by attributes, so that words cannot describe 'a fox'"):
+        aezsl.classify(pictures["red"], "red, a fox", model)
+
+
+def test_the_command_prints_json(trained, pictures, tmp_path, monkeypatch):
+    from aezsl.cli import cli
+
+    (tmp_path / "pyproject.toml").write_text("[tool.kedro]\n")
+    monkeypatch.chdir(tmp_path)
+    nothing = CliRunner().invoke(cli, ["classify", pictures["red"], "--labels", "red, blue"])
+    assert nothing.exit_code == 1
+    assert "kedro run --pipeline=aezsl" in nothing.output
+    save_trained(tmp_path / "data/06_models/own/eszsl/model.npz", trained)
+    one = CliRunner().invoke(cli, ["classify", pictures["red"], "--labels", "red, blue", "--model", "eszsl"])
+    assert [line["label"] for line in json.loads(one.stdout)] == ["red", "blue"]
+    folder = CliRunner().invoke(cli, ["classify", str(tmp_path), "--labels", "red, green, blue", "--top", "1"])
+    found = {path.rpartition("/")[2]: line[0]["label"] for path, line in json.loads(folder.stdout).items()}
+    assert {name: found[f"{name}.png"] for name in ("red", "green", "blue")} == {n: n for n in ("red", "green", "blue")}
