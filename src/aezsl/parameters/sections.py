@@ -11,7 +11,6 @@ from aezsl.encoders.texts.semantics import KINDS
 from aezsl.kinds import Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, list_of
 from aezsl.methods import METHODS, Entry
 
-
 #: Arguments of a kind of semantics that are not for the user to set.
 GIVEN = ("classes", "reference", "fingerprint")
 
