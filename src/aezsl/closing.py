@@ -51,7 +51,7 @@ class Closing:
         """Say that the node is done."""
         seconds = time.monotonic() - self._started.pop(node.name, time.monotonic())
         if seconds >= WORTH_A_LINE:
-            print(f"{seconds:6.1f} s  {node.name.replace('.', ': ').replace('_', ' ')}", flush=True)
+            print(f"{seconds:6.1f} s  {_spoken(node.name)}", flush=True)
 
     @hook_impl
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -64,6 +64,12 @@ class Closing:
             "\n".join(_next_commands(outputs, run_params)),
         ]
         print("\n" + "\n\n".join(block for block in blocks if block) + "\n", flush=True)
+
+
+def _spoken(name: str) -> str:
+    """A node's name in words, behind the method it belongs to."""
+    space, _, node = name.rpartition(".")
+    return ": ".join(part for part in (space, node.replace("_", " ")) if part)
 
 
 def _results(outputs: set[str], catalog: DataCatalog, main: str) -> list[str]:
