@@ -74,5 +74,5 @@ def test_the_installed_package_runs_in_another_folder(packaged, installed, empty
     conf = packaged / "conf-aezsl.tar.gz"
     python(tmp_path, "-m", "aezsl", "--pipelines=ingestion,report", f"--conf-source={conf}", path=installed)
     images = pd.read_parquet(tmp_path / "data/03_primary/emoji/images.parquet")
-    assert len(images) == 785 * 7
+    assert len(images) == 147 * 32
     assert "kedro run --pipeline=aezsl<" in (tmp_path / "data/08_reporting/emoji/report/index.html").read_text()

@@ -1,26 +1,44 @@
 import logging
 
-from aezsl import progress as module
-from aezsl.progress import progress
+import pytest
+
+from aezsl import progress
+from aezsl.console import ON_SCREEN, VERBOSE, OnScreen
 
 
-def test_a_log_has_a_line_per_tenth_of_long_work(monkeypatch, caplog):
-    monkeypatch.setattr(module, "QUIET_SECONDS", -1.0)
-    with caplog.at_level(logging.INFO):
-        assert list(progress(range(25), 25, "counting")) == list(range(25))
-    assert len(caplog.records) == 10
-    assert caplog.messages[-1].startswith("counting: 25 of 25")
+@pytest.fixture
+def lines(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LINE_INTERVAL", 0.0)
+    return lambda: capsys.readouterr().err.splitlines()
 
 
-def test_short_work_and_work_that_is_not_shown_leave_no_line(monkeypatch, caplog):
-    with caplog.at_level(logging.INFO):
-        assert list(progress(range(25), 25, "counting")) == list(range(25))
-        monkeypatch.setattr(module, "QUIET_SECONDS", -1.0)
-        assert list(progress(range(25), 25, "counting", show=False)) == list(range(25))
-    assert not caplog.records
+def test_without_a_terminal_every_tenth_is_a_line(lines):
+    assert list(progress.progress_bar(range(1000), desc="features")) == list(range(1000))
+    assert lines() == [f"features: {p}% ({10 * p:,} of 1,000)" for p in range(10, 101, 10)]
 
 
-def test_a_terminal_has_a_bar(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert list(progress(range(3), 3, "counting")) == [0, 1, 2]
-    assert "counting" in capsys.readouterr().err
+def test_what_was_done_before_is_said_first(lines):
+    with progress.progress_bar(total=10, initial=8, desc="features") as bar:
+        bar.update(2)
+    assert lines() == ["features: 8 of 10 are there already", "features: 100% (10 of 10)"]
+
+
+def test_short_work_and_switched_off_bars_say_nothing(capsys):
+    for options in ({}, {"disable": True, "initial": 1}):
+        list(progress.progress_bar(range(20), desc="quick", **options))
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("level", "extra", "verbose", "shown"),
+    [
+        (logging.INFO, {}, "", False),
+        (logging.INFO, {}, "1", True),
+        (logging.INFO, ON_SCREEN, "", True),
+        (logging.WARNING, {}, "", True),
+    ],
+)
+def test_only_warnings_and_results_come_to_the_screen(monkeypatch, level, extra, verbose, shown):
+    monkeypatch.setenv(VERBOSE, verbose)
+    record = logging.makeLogRecord({"levelno": level, **extra})
+    assert OnScreen().filter(record) is shown

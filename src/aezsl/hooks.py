@@ -1,6 +1,5 @@
 """What every run leaves in MLflow beside its parameters."""
 
-import logging
 import os
 import sys
 import time
@@ -17,8 +16,6 @@ from aezsl.config import ConfigLoader
 from aezsl.errors import NotReadyError, ParameterError
 from aezsl.provenance import Cost, git_commit, peak_memory_mb
 from aezsl.tracking import prepare_database, sign_run
-
-log = logging.getLogger(__name__)
 
 
 class BeforeAnythingRuns:
@@ -157,7 +154,6 @@ class RunRecorder:
 
         # Some nodes write to what they were given, such as the table of a selection: inputs count, too.
         outputs = sorted(pipeline.all_outputs() | pipeline.all_inputs())
-        _report(catalog, [name for name in outputs if _logging_kind(catalog, name) == "metrics"])
         if mlflow.active_run() is None:  # tracking is switched off
             return
         mlflow.set_tags({"git_commit": git_commit(Path(run_params["project_path"])), "python": sys.version.split()[0]})
@@ -179,14 +175,6 @@ def main_method(run_params: dict[str, Any]) -> str:
     if name == "__default__" or name.startswith("sensitivity_"):
         return DEFAULT_METHOD
     return str(name)
-
-
-def _report(catalog: DataCatalog, metrics: list[str]) -> None:
-    """The result as one line per method, the last thing a user reads of a run."""
-    for name in metrics:
-        found = catalog.load(name)
-        values = ", ".join(f"{key} {value:.4f}" for key, value in found.items() if "." not in key)  # no lists' own
-        log.info("%s: %s", _namespace(name), values or "no accuracy: there are no test images with labels")
 
 
 def _logging_kind(catalog: DataCatalog, name: str) -> str | None:

@@ -1,31 +1,41 @@
-"""How far long work is: a bar on a terminal, a log line per tenth elsewhere."""
+"""Progress of long work: a bar on a terminal, a line per tenth elsewhere."""
 
-import logging
+import math
 import sys
-from collections.abc import Iterable, Iterator
-from time import monotonic
-from typing import TypeVar
+import time
+from typing import Any
 
 from tqdm import tqdm
 
-T = TypeVar("T")
-
-log = logging.getLogger(__name__)
-
-#: Work that is done sooner than this leaves no line in a log.
-QUIET_SECONDS = 10.0
+#: Seconds between two lines, at least: short work has none.
+LINE_INTERVAL = 5.0
 
 
-def progress(items: Iterable[T], total: int, what: str, show: bool = True) -> Iterator[T]:
-    """The items, as they come; ``total`` of them."""
-    if not show:
-        yield from items
-    elif sys.stderr.isatty():
-        yield from tqdm(items, desc=what, total=total, leave=False)
-    else:
-        start = monotonic()
-        for done, item in enumerate(items, start=1):
-            yield item
-            seconds = monotonic() - start
-            if done * 10 // total > (done - 1) * 10 // total and seconds > QUIET_SECONDS:
-                log.info("%s: %d of %d, %.0f s", what, done, total, seconds)
+class Tenths(tqdm):  # type: ignore[type-arg]  # it is generic in the stubs only
+    """As ``tqdm``, but a line of its own for each tenth, for logs and pipes in which a bar cannot be redrawn."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        done, total = options.get("initial", 0), options.get("total")
+        self._tenth, self._last = 10 * done // total if total else 0, time.monotonic()
+        super().__init__(*args, **{**options, "mininterval": 0, "maxinterval": math.inf, "miniters": 1})
+        if done and not self.disable:
+            self._say(f"{done:,} of {total:,} are there already")
+
+    def close(self) -> None:
+        """Nothing is left to be wiped off a screen."""
+        self.disable = True
+
+    def display(self, msg: str | None = None, pos: int | None = None) -> None:
+        """A line, where another tenth is done and the last line is some seconds old."""
+        tenth = 10 * self.n // self.total if self.total else 0
+        if tenth > self._tenth and time.monotonic() - self._last >= LINE_INTERVAL:
+            self._tenth, self._last = tenth, time.monotonic()
+            self._say(f"{10 * tenth}% ({self.n:,} of {self.total:,})")
+
+    def _say(self, what: str) -> None:
+        print(f"{self.desc.removesuffix(': ')}: {what}", file=sys.stderr, flush=True)
+
+
+def progress_bar(*args: Any, **options: Any) -> Any:
+    """A bar over an iterable, or to be updated by hand; arguments as ``tqdm`` takes them."""
+    return (tqdm if sys.stderr.isatty() else Tenths)(*args, **options)

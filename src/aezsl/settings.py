@@ -2,14 +2,16 @@
 
 from omegaconf.resolvers import oc
 
-from aezsl import crash
+from aezsl import console, crash
+from aezsl.closing import Closing
 from aezsl.config import ConfigLoader
 from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask, RunRecorder
 
 # Kedro reads these settings after it has set up logging, and with it the hook for uncaught errors that this one wraps.
 crash.install()
+console.install()
 
-HOOKS = (BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask())
+HOOKS = (BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask(), Closing())
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

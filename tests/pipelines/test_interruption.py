@@ -63,7 +63,7 @@ def test_a_kill_loses_at_most_one_shard(make_project, tmp_path):
     written = [path.stat().st_mtime_ns for path in shards]
 
     again = project.kedro(*command)
-    assert f"{kept}/{N_IMAGES}" in again.stderr  # the bar starts where the killed run has ended
+    assert f"{kept:,} of {N_IMAGES:,} are there already" in again.stderr  # it begins where the killed run has ended
     assert [path.stat().st_mtime_ns for path in shards] == written
     rows = sum(pq.read_metadata(path).num_rows for path in store.glob("*/*.parquet"))
     assert rows == len(VectorStore(store).load().ids) == N_IMAGES  # none twice, none missing

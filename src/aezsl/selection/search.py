@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.once import Once
@@ -17,6 +16,7 @@ from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import ZeroShotClassifier, make_method, method_class
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
+from aezsl.progress import progress_bar
 from aezsl.selection.folds import class_folds, class_split, long_tail
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import most_cautious_first, most_central_first, n_tied
@@ -128,7 +128,7 @@ def cross_validate(
     shared = Once() if shared is None else shared
     points = grid_points(grid)
     scores = np.empty((len(points), len(folds)))
-    with tqdm(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False) as bar:
+    with progress_bar(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False) as bar:
         for f, held_out in enumerate(folds):
             training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
             seen = SeenData(*training, spectra=shared(("fold", held_out.tobytes()), Once))

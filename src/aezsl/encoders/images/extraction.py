@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
-from tqdm import tqdm
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
@@ -19,6 +18,7 @@ from aezsl.encoders.images.engine import available_cores
 from aezsl.errors import DataError
 from aezsl.files import content_digest, has_digest
 from aezsl.formats.images import read_content, read_image
+from aezsl.progress import progress_bar
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def extract_features(
     rows = zip(todo["image_id"], todo["path"], strict=True)
     with (
         ThreadPoolExecutor(available_cores()) as pool,
-        tqdm(total=len(images), initial=len(images) - len(todo), desc="features", unit="image") as bar,
+        progress_bar(total=len(images), initial=len(images) - len(todo), desc="features", unit="image") as bar,
     ):
         prepared = _prepare_ahead(pool, rows, preprocess, batch_size)
         while shard := list(islice(prepared, max(1, shard_size // batch_size))):
@@ -75,7 +75,7 @@ def _changed(images: pd.DataFrame, known: Mapping[str, str]) -> NDArray[np.bool_
     rows = list(zip(images["image_id"], images["path"], strict=True))
     with (
         ThreadPoolExecutor(available_cores()) as pool,
-        tqdm(pool.map(changed, rows), total=len(rows), desc="known features", unit="image", delay=5) as answers,
+        progress_bar(pool.map(changed, rows), total=len(rows), desc="known features", unit="image", delay=5) as answers,
     ):
         return np.fromiter(answers, dtype=bool, count=len(rows))
 

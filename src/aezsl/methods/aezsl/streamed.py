@@ -37,7 +37,7 @@ from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from aezsl.arrays import Array
 from aezsl.methods.aezsl.solver import Lambdas, ReducedSeen
-from aezsl.progress import progress
+from aezsl.progress import progress_bar
 from aezsl.workers import workers
 
 #: Targets of a task at most: some twenty seconds of work at rank 384, whose result is a hundred megabytes at most.
@@ -173,7 +173,9 @@ def shared_sum(blocks: list[Block], problem: SharedProblem, show: bool) -> Array
     r = seen.S.shape[1]
     B, F = np.zeros((len(seen.l), r)), np.zeros((len(shifts.nodes), r, r))
     sums = workers().map(sum_right_sides, blocks, problem)
-    for of_rows, of_nodes in progress(sums, len(blocks), "AEZSL: sum of all mappings", show):
+    for of_rows, of_nodes in progress_bar(
+        sums, total=len(blocks), desc="AEZSL: sum of all mappings", leave=False, disable=not show
+    ):
         B += of_rows
         F += of_nodes
     return solve_rows(B, F.reshape(len(F), r * r), problem)
@@ -206,4 +208,4 @@ def stream_targets(
     blocks = target_blocks(A, lengths)
     Z = shared_sum(blocks, problem, show) if lambdas.lambda3 > 0 else None
     parts = workers().map(block_classifiers, blocks, problem, Z)
-    return Z, progress(parts, len(blocks), "AEZSL: classifiers", show)
+    return Z, iter(progress_bar(parts, total=len(blocks), desc="AEZSL: classifiers", leave=False, disable=not show))

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from tqdm import tqdm
 
 from aezsl.errors import ParameterError
 from aezsl.methods.daezsl.inputs import Inputs
+from aezsl.progress import progress_bar
 
 
 class Checkpoint(Protocol):
@@ -199,7 +199,9 @@ def train(
         history = saved["history"]
 
     done = len(history["loss"])
-    with tqdm(total=settings.epochs, initial=done, desc=f"training ({phase})", unit="epoch", leave=False) as bar:
+    with progress_bar(
+        total=settings.epochs, initial=done, desc=f"training ({phase})", unit="epoch", leave=False
+    ) as bar:
         while len(history["loss"]) < settings.epochs and not _stalled(history["accuracy"], settings.patience):
             total = 0.0
             network.train()

@@ -22,7 +22,6 @@ from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
-from tqdm import tqdm
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.data.statistics import class_sums
@@ -33,6 +32,7 @@ from aezsl.methods.parameters import Declared
 from aezsl.methods.refinement.pool import Pool
 from aezsl.methods.refinement.step import Step, Weights
 from aezsl.methods.shared.graph import Smoothness
+from aezsl.progress import progress_bar
 from aezsl.workers import one_blas_thread
 
 #: Multiplications in one update from which on a second BLAS thread saves more than it costs.
@@ -169,7 +169,7 @@ class LabelRefinement(Declared):
         B: Array = np.zeros((r, C))
         history = LabelHistory(labels)
         rounds = range(1 if self.one_step else math.ceil(n / self.k))
-        for _ in tqdm(rounds, desc="refining labels", unit="round", leave=False, disable=not progress):
+        for _ in progress_bar(rounds, desc="refining labels", unit="round", leave=False, disable=not progress):
             if not self.one_step:
                 moved = self._most_confident(F, np.flatnonzero(unconfident))
                 labels[moved], unconfident[moved] = F[moved].argmax(axis=1), False

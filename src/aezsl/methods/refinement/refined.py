@@ -30,7 +30,7 @@ class RefinedMethod(BasedMethod):
     # label is kept (gamma1) decides nearly everything. The ranges were settled with accuracies on the test images of
     # CUB in view; which of the points is used, only by validation classes.
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "n_components": [256, 512],  # principal axes of the pool
+        "n_components": [64, 128, 256, 512],  # principal axes of the pool: few for a thousand images, more for several
         "gamma1": [1.0, 3.0, 30.0],  # at 30 hardly any label changes: the most cautious choice is not to refine
         "gamma2": [0.0, 0.1],  # without and with the pull towards similar classes
         "gamma3": [0.0, 1.0],  # without and with smoothness on the neighbourhood graph

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Labels
+from aezsl.console import ON_SCREEN
 from aezsl.data.candidates import Candidates
 from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
@@ -90,7 +91,7 @@ def tabulate_candidates(*metrics: dict[str, float], methods: Sequence[str]) -> p
             rows.append({"candidates": candidate_set, **sizes, "method": method, **values})
     table = pd.DataFrame(rows, columns=["candidates", "n_classes", "n_images", "method", *columns])
     if rows:
-        log.info("per cent:\n%s", table.to_string(index=False))
+        log.info("per cent:\n%s", table.to_string(index=False), extra=ON_SCREEN)
     return table
 
 

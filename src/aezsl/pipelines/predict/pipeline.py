@@ -3,6 +3,7 @@
 from kedro.pipeline import Pipeline, node
 
 from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new, find_model
+from aezsl.reporting.names import list_names
 
 
 def create_pipeline() -> Pipeline:
@@ -33,6 +34,7 @@ def create_pipeline() -> Pipeline:
                 "new_predictions",
                 name="classify_new_images",
             ),
+            node(list_names, "new_predictions", "new_predictions_table", name="list_new_names"),
             node(draw_new, ["new_predictions", "new_images", "params:gallery"], "new_gallery", name="draw_new_images"),
         ],
         tags="predict",

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pandas as pd
-from tqdm import tqdm
 
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
+from aezsl.progress import progress_bar
 
 
 def vary_parameter(
@@ -28,7 +28,7 @@ def vary_parameter(
     targets = Targets(problem.S_target, problem.X_test if estimator.transductive else None, progress=False)
     path = estimator.fit_points(seen, [{parameter: value} for value in values])
     rows = []
-    for value, model in tqdm(zip(values, path, strict=True), total=len(values), desc=f"{name}: {parameter}"):
+    for value, model in progress_bar(zip(values, path, strict=True), total=len(values), desc=f"{name}: {parameter}"):
         labels = model.adapt_to(targets).predict(problem.X_test)[known]
         rows.append((value, accuracy(true, labels), per_class_accuracy(true, labels)))
     table = pd.DataFrame(rows, columns=[parameter, "accuracy", "per_class_accuracy"])

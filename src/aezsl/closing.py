@@ -1,0 +1,140 @@
+"""What a run prints while it works and when it is done."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from kedro.framework.hooks import hook_impl
+from kedro.io import DataCatalog
+from kedro.pipeline import Node, Pipeline
+
+from aezsl.console import VERBOSE
+from aezsl.crash import LOG_FILE
+from aezsl.hooks import main_method
+from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
+
+#: Nodes that take less than this many seconds are not mentioned.
+WORTH_A_LINE = 1.0
+
+#: The method that did best on most data (data/README.md).
+BEST_KNOWN = "aezsl_t"
+
+#: What is worth looking at, by the last part of a dataset's name, in this order.
+WORTH_A_LOOK = {
+    "gallery": "picture",
+    "new_gallery": "picture",
+    "refinement_curve": "round by round",
+    "seen_unseen_curve": "seen against unseen",
+    "predictions_table": "all names",
+    "new_predictions_table": "all names",
+    "table1_text": "table",
+    "large_scale_table": "table",
+    "report_page": "page",
+    "mlflow_model": "model",
+}
+
+
+class Closing:
+    """A line for every node that takes its time; at the end the results, and where to look next."""
+
+    def __init__(self) -> None:
+        self._started: dict[str, float] = {}
+
+    @hook_impl
+    def before_node_run(self, node: Node) -> None:
+        """Start the node's clock."""
+        self._started[node.name] = time.monotonic()
+
+    @hook_impl
+    def after_node_run(self, node: Node) -> None:
+        """Say that the node is done."""
+        seconds = time.monotonic() - self._started.pop(node.name, time.monotonic())
+        if seconds >= WORTH_A_LINE:
+            print(f"{seconds:6.1f} s  {_spoken(node.name)}", flush=True)
+
+    @hook_impl
+    def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Print the end."""
+        outputs = pipeline.all_outputs()
+        blocks = [
+            *_results(outputs, catalog, main_method(run_params)),
+            *_named(outputs, catalog),
+            _places(outputs, catalog, main_method(run_params)),
+            "\n".join(_next_commands(outputs, run_params)),
+        ]
+        print("\n" + "\n\n".join(block for block in blocks if block) + "\n", flush=True)
+
+
+def _spoken(name: str) -> str:
+    """A node's name in words, behind the method it belongs to."""
+    space, _, node = name.rpartition(".")
+    return ": ".join(part for part in (space, node.replace("_", " ")) if part)
+
+
+def _results(outputs: set[str], catalog: DataCatalog, main: str) -> list[str]:
+    names = sorted(name.removesuffix(".metrics") for name in outputs if name.endswith(".metrics"))
+    results = [
+        MethodResult(name, catalog.load(f"{name}.metrics"), catalog.load(f"{name}.record"))
+        for name in sorted(names, key=lambda name: name == main)
+    ]
+    sentences = [
+        describe_pool(name, catalog.load(f"{name}.refinement_history"), len(catalog.load(f"{name}.predictions")))
+        for name in names
+        if f"{name}.refinement_history" in outputs
+    ]
+    sentences += [
+        f"{result.name}: no accuracy: there are no test images with labels" for result in results if not result.metrics
+    ]
+    if f"{main}.record" in outputs:
+        sentences.append(better_method(main, _accuracies(catalog, main), BEST_KNOWN))
+    return [results_table(results), "\n".join(sentence for sentence in sentences if sentence)]
+
+
+def _accuracies(catalog: DataCatalog, main: str) -> dict[str, float]:
+    """Per-class accuracy of every method that was run on the problem of this run."""
+    fingerprint = catalog.load(f"{main}.record")["problem_fingerprint"]
+    folder = Path(catalog.get(f"{main}.metrics")._filepath).parent.parent  # type: ignore[union-attr]
+    found = {}
+    for file in sorted(folder.glob("*/metrics.json")):
+        try:
+            metrics, record = (json.loads((file.parent / f"{part}.json").read_text()) for part in ("metrics", "record"))
+        except (OSError, ValueError):  # of a run that was stopped while it wrote
+            continue
+        if record.get("problem_fingerprint") == fingerprint and "per_class_accuracy" in metrics:
+            found[file.parent.name] = float(metrics["per_class_accuracy"])
+    return found
+
+
+def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
+    """How many images got a name whose own one nobody knows."""
+    sentences = []
+    for name in sorted(outputs):
+        if name.rpartition(".")[2] in ("predictions", "new_predictions"):
+            unknown = int(catalog.load(name)["true"].isna().sum())
+            if unknown:
+                sentences.append(f"{unknown:,} image{'s' if unknown > 1 else ''} named")
+    return sentences
+
+
+def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
+    """What is worth looking at, and where it lies: results of the main method, and those of no method."""
+    found = {name: what for part, what in WORTH_A_LOOK.items() for name in (part, f"{main}.{part}") if name in outputs}
+    width = max(map(len, found.values()), default=0)
+    return "\n".join(f"{what:<{width}}  {_short(catalog, name)}" for name, what in found.items())
+
+
+def _short(catalog: DataCatalog, name: str) -> Path:
+    """The place of a dataset as the user would type it."""
+    path = Path(catalog.get(name)._filepath)  # type: ignore[union-attr]
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _next_commands(outputs: set[str], run_params: dict[str, Any]) -> list[str]:
+    env = f" --env={run_params['env']}" if run_params.get("env") else ""
+    commands = []
+    if any(name.endswith(".metrics") for name in outputs):
+        commands.append(f"kedro run{env} --pipeline=report   # one page of everything that was run")
+    if "mlflow_model" in outputs:
+        commands.append("mlflow models serve -m <model> --env-manager local   # see src/aezsl/serving/README.md")
+    return [*commands, f"(all lines: {LOG_FILE}; {VERBOSE}=1 shows them)"]

@@ -1,0 +1,102 @@
+"""The last lines of a run: results as a small table, what learning from the pool did, where to look next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """What a run has left of one method."""
+
+    name: str
+    metrics: Mapping[str, float]
+    record: Mapping[str, Any]
+
+    @property
+    def seconds(self) -> float:
+        """What fitting, adapting and ranking took together."""
+        return float(sum(self.record.get(f"{stage}_seconds", 0.0) for stage in ("fit", "adapt", "rank")))
+
+
+#: Columns: heading, and the metrics of which the first that was measured is shown.
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "per class": ("per_class_accuracy",),
+    "hit@5": ("hit_at_5",),
+    "seen": ("gzsl_seen_calibrated", "gzsl_seen"),
+    "unseen": ("gzsl_unseen_calibrated", "gzsl_unseen"),
+    "harmonic": ("gzsl_harmonic_calibrated", "gzsl_harmonic"),
+}
+
+
+def results_table(results: Sequence[MethodResult]) -> str:
+    """One line per method: its accuracies in per cent, with their intervals where there are some, and its seconds.
+
+    A column that no method has a figure for is left out; so are methods without any, whose images have no labels.
+    """
+    measured = [result for result in results if result.metrics]
+    shown = {
+        heading: keys for heading, keys in COLUMNS.items() if any(_cell(result.metrics, keys) for result in measured)
+    }
+    if not shown:
+        return ""
+    rows = [["method", *shown, "seconds"]]
+    rows += [
+        [result.name, *(_cell(result.metrics, keys) for keys in shown.values()), f"{result.seconds:,.1f}"]
+        for result in measured
+    ]
+    return _aligned(rows)
+
+
+def _cell(metrics: Mapping[str, float], keys: Sequence[str]) -> str:
+    key = next((key for key in keys if key in metrics), None)
+    if key is None:
+        return ""
+    interval = ""
+    if f"{key}_low" in metrics and f"{key}_high" in metrics:
+        interval = f" ({100 * metrics[f'{key}_low']:.1f} to {100 * metrics[f'{key}_high']:.1f})"
+    return f"{metrics[key]:.1%}{interval}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    """The first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def describe_pool(name: str, history: pd.DataFrame, n_images: int) -> str:
+    """What a method that learns from the pool did to the labels it began with."""
+    note = f" ({history['note'].iloc[0]})" if "note" in history and len(history) else ""
+    if history.empty or not int(history["differ_from_start"].iloc[-1]):
+        why = note or ": what it would do did not gain on validation classes, or gained no more than chance explains"
+        return f"{name} changed none of {n_images:,} labels{why}"
+    changed = int(history["differ_from_start"].iloc[-1])
+    sentence = f"{name} changed {changed:,} of {n_images:,} labels"
+    before, after = history["per_class_accuracy"].iloc[0], history["per_class_accuracy"].iloc[-1]
+    return sentence if pd.isna(before) or pd.isna(after) else f"{sentence}: {before:.1%} -> {after:.1%}"
+
+
+def better_method(name: str, accuracies: Mapping[str, float], best_known: str) -> str:
+    """The method that did better on the same problem, with its command; or the one worth a try, if it was not run.
+
+    accuracies : per-class accuracy of every method that was run on this problem. best_known : the method that did
+        best on most data.
+    """
+    own = accuracies.get(name)
+    if own is None:
+        return ""
+    best = max(accuracies, key=lambda method: accuracies[method])
+    if accuracies[best] > own:
+        return f"on these data {best} reached {accuracies[best]:.1%}: kedro run --pipeline={best}"
+    if best_known not in accuracies:
+        return f"worth a try, it did best on most data: kedro run --pipeline={best_known}"
+    return ""

@@ -1,0 +1,47 @@
+"""Predictions as a table for people: one line per image, readable by any spreadsheet."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+#: What a cell must not begin with: spreadsheets would take it for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def list_names(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Image, name, score and how far the runner-up is behind; the true name where it is known.
+
+    Takes the tables of test images (columns top_1, top_2, ...) and of new ones (a column of lists). Scores are the
+    method's own: they say which of two names is better for an image, not how likely it is.
+    """
+    names, scores = _best_two(predictions)
+    table = pd.DataFrame(
+        {
+            "image": predictions["image_id"].map(_plain),
+            "name": predictions["predicted"].map(_plain),
+            "score": predictions["score"],
+            "runner_up": [_plain(name) for name in names],
+            "behind": predictions["score"].to_numpy() - scores,
+        }
+    )
+    if predictions["true"].notna().any():
+        table["true_name"] = predictions["true"].map(_plain)
+    return table
+
+
+def _best_two(predictions: pd.DataFrame) -> tuple[list[str | None], np.ndarray]:
+    """The second best names with their scores; none where there is a single class to choose."""
+    if "top_2" in predictions:
+        return predictions["top_2"].tolist(), predictions["top_2_score"].to_numpy(dtype=np.float64)
+    lists = next((name for name in map(str, predictions) if re.fullmatch(r"top_\d+_scores", name)), None)
+    if lists is None:
+        return [None] * len(predictions), np.full(len(predictions), np.nan)
+    pairs = zip(predictions[lists.removesuffix("_scores")].tolist(), predictions[lists].tolist(), strict=True)
+    second = [(names[1], values[1]) if len(names) > 1 else (None, np.nan) for names, values in pairs]
+    return [name for name, _ in second], np.array([value for _, value in second], dtype=np.float64)
+
+
+def _plain(text: str | None) -> str | None:
+    """A text that no spreadsheet takes for a formula: with an apostrophe before it where it would."""
+    return f"'{text}" if isinstance(text, str) and text.startswith(FORMULA) else text
