@@ -17,8 +17,8 @@ def test_a_line_has_image_name_score_and_runner_up():
     )
     table = list_names(predictions)
     assert list(table) == ["image", "name", "score", "runner_up", "behind", "true_name"]
-    assert table["image"].tolist() == ["a.png", "'=b.png"]  # no spreadsheet takes it for a formula
-    assert table["name"].tolist() == ["cat", "'+1"]
+    assert table["image"].tolist() == ["a.png", "=b.png"]
+    assert table["name"].tolist() == ["cat", "+1"]
     assert table["runner_up"].tolist() == ["dog", "cat"]
     assert table["behind"].tolist() == [0.5, 0.25]
 

@@ -62,10 +62,9 @@ class WebDataset(BenchmarkFormat):
                     samples[f"{folder}/{stem}".lstrip("/")][f"{dot}{suffix}".lower()] = member
             place = shard.relative_to(self.root).as_posix()
             for key, parts in samples.items():
-                suffix = next((suffix for suffix in parts if suffix in IMAGE_SUFFIXES), None)
-                if suffix is None:
+                image = next((parts[suffix] for suffix in parts if suffix in IMAGE_SUFFIXES), None)
+                if image is None:
                     continue
-                image = parts[suffix]
                 label = self._label(tar, parts.get(LABEL), names, f"{shard}, {key}{LABEL}")
                 path = member_path(shard.absolute(), image.offset_data, image.size, image.name)
                 rows.append((f"{place}/{image.name}", path, label))

@@ -1,12 +1,9 @@
-"""Predictions as a table for people: one line per image, readable by any spreadsheet."""
+"""Predictions as a table for people: one line per image."""
 
 import re
 
 import numpy as np
 import pandas as pd
-
-#: What a cell must not begin with: spreadsheets would take it for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def list_names(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -18,15 +15,15 @@ def list_names(predictions: pd.DataFrame) -> pd.DataFrame:
     names, scores = _best_two(predictions)
     table = pd.DataFrame(
         {
-            "image": predictions["image_id"].map(_plain),
-            "name": predictions["predicted"].map(_plain),
+            "image": predictions["image_id"],
+            "name": predictions["predicted"],
             "score": predictions["score"],
-            "runner_up": [_plain(name) for name in names],
+            "runner_up": names,
             "behind": predictions["score"].to_numpy() - scores,
         }
     )
     if predictions["true"].notna().any():
-        table["true_name"] = predictions["true"].map(_plain)
+        table["true_name"] = predictions["true"]
     return table
 
 
@@ -40,8 +37,3 @@ def _best_two(predictions: pd.DataFrame) -> tuple[list[str | None], np.ndarray]:
     pairs = zip(predictions[lists.removesuffix("_scores")].tolist(), predictions[lists].tolist(), strict=True)
     second = [(names[1], values[1]) if len(names) > 1 else (None, np.nan) for names, values in pairs]
     return [name for name, _ in second], np.array([value for _, value in second], dtype=np.float64)
-
-
-def _plain(text: str | None) -> str | None:
-    """A text that no spreadsheet takes for a formula: with an apostrophe before it where it would."""
-    return f"'{text}" if isinstance(text, str) and text.startswith(FORMULA) else text

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
-from aezsl.encoders.texts.semantics import text_vectors
+from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.errors import DataError
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.images import read_image
