@@ -29,7 +29,7 @@ def data():
     return make_synthetic(noise=1.0)
 
 
-@pytest.mark.parametrize("params", [{}, {"gamma": 1.0, "rho": 1.0}, {"gamma": np.inf}, {"beta": 0.1, "lower": 0.0}])
+@pytest.mark.parametrize("params", [{}, {"gamma": 1.0, "rho": 1.0}, {"gamma": None}, {"beta": 0.1, "lower": 0.0}])
 def test_the_objective_never_rises(data, params):
     history = fitted(data, **params).adapt(data.S_new, data.X_new).history
     objective = history["objective"].to_numpy()
@@ -55,7 +55,7 @@ def test_the_objective_is_the_one_written(data):
 
 
 def test_with_fixed_class_vectors_the_machine_is_the_one_of_max_margin(data):
-    model = fitted(data, gamma=np.inf, rho=0.0)
+    model = fitted(data, gamma=None, rho=0.0)
     other = make_method("max_margin", max_rounds=1, **DOUBLE).fit(*data[:3]).adapt(data.S_new, data.X_new)
     scene, start = model._scene(data.S_new, data.X_new), other.rounds.start
     labels = Labelling(np.concatenate([data.y, start + 30]), np.empty((0, 38)))

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.kinds import Count, Positive, Proportion
 from aezsl.methods.base import Needs
 from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.seen import SeenData
@@ -51,13 +52,13 @@ class LargeMargin(TransductiveMethod):
     W is trained anew for every pool. A subclass defines ``_learn``.
     """
 
-    beta: float = 1.0
-    lower: float = 0.5
-    upper: float = 2.0
+    beta: Positive = 1.0
+    lower: Proportion = 0.5
+    upper: Positive = 2.0
     centre: bool = True
-    n_components: int | None = 256
+    n_components: Count | None = 256
     single: bool = True
-    max_rounds: int = 10
+    max_rounds: Count = 10
 
     needs: ClassVar[Needs] = "samples"
     against_collapse: ClassVar[str] = "a larger lower bound keeps more samples with every class"

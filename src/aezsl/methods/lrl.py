@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from aezsl.arrays import Array, Labels
+from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.large_margin import LargeMargin, Scene
@@ -62,8 +63,8 @@ class LRL(LargeMargin):
         Products in single precision, twice as fast.
     max_rounds : int
         Rounds at most.
-    gamma : float
-        Weight of the class vectors' distance from the semantics; must be positive, infinite: they stay there.
+    gamma : float or None
+        Weight of the class vectors' distance from the semantics; must be positive. None: they stay there.
     rho : float
         Weight of smoothness; not negative.
     n_neighbors : int
@@ -71,9 +72,9 @@ class LRL(LargeMargin):
 
     """
 
-    gamma: float = 100.0
-    rho: float = 0.1
-    n_neighbors: int = 10
+    gamma: Positive | None = 100.0
+    rho: NotNegative = 0.1
+    n_neighbors: Count = 10
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "beta": [0.1, 1.0, 10.0],
@@ -85,7 +86,7 @@ class LRL(LargeMargin):
     )
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.gamma > 0 and self.rho >= 0 and self.n_neighbors >= 1):
+        if not ((self.gamma is None or self.gamma > 0) and self.rho >= 0 and self.n_neighbors >= 1):
             raise ValueError(
                 "gamma must be positive, rho not negative and n_neighbors at least 1, got "
                 f"gamma={self.gamma}, rho={self.rho}, n_neighbors={self.n_neighbors}"
@@ -124,13 +125,13 @@ class LRL(LargeMargin):
     def _tied(self, scene: Scene, U: Array, along: Array) -> tuple[float, Array]:
         """What ties class vectors to semantics and to one another, and its derivative."""
         away, smooth = U - scene.U, along @ U
-        if np.isinf(self.gamma):  # they have never left
+        if self.gamma is None:  # they have never left
             return self.rho / 2 * float(np.vdot(U, smooth)), self.rho * smooth
         value = self.gamma / 2 * float(np.vdot(away, away)) + self.rho / 2 * float(np.vdot(U, smooth))
         return value, self.gamma * away + self.rho * smooth
 
     def _class_step(self, scene: Scene, W: Array, U: Array, labels: Labels, H: csr_array) -> Array:
-        if np.isinf(self.gamma):
+        if self.gamma is None:
             return U
         along = class_laplacian(H, scene.columns[labels], len(U))
         known = self._labelling(scene, labels)

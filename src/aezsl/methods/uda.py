@@ -1,13 +1,14 @@
 """UDA: a dictionary of semantics that is learnt from seen classes and adapted to the unlabelled pool."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import solve
 from scipy.special import softmax
 
 from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.kinds import Count, Fraction, NotNegative, Positive
 from aezsl.methods.base import Needs
 from aezsl.methods.classifiers import ScoringClassifier
 from aezsl.methods.history import LabelHistory
@@ -87,19 +88,19 @@ class UDA(TransductiveMethod):
 
     """
 
-    l1: float = 1.0
-    l2: float = 0.01
-    l3: float = 1e-4
-    lam: float = 1.0
-    C: float = 1.0
-    temperature: float = 1.0
-    codes: str = "auto"
-    decide: str = "propagation"
-    n_neighbors: int = 30
-    alpha: float = 0.5
-    max_rounds: int = 5
-    code_tol: float = 1e-3
-    code_iterations: int = 100
+    l1: Positive = 1.0
+    l2: NotNegative = 0.01
+    l3: NotNegative = 1e-4
+    lam: Positive = 1.0
+    C: Positive = 1.0
+    temperature: Positive = 1.0
+    codes: Literal["auto", "nonnegative", "free"] = "auto"
+    decide: Literal["propagation", "nearest"] = "propagation"
+    n_neighbors: Count = 30
+    alpha: Fraction = 0.5
+    max_rounds: Count = 5
+    code_tol: Positive = 1e-3
+    code_iterations: Count = 100
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "l1": [1.0, 10.0],
