@@ -98,3 +98,13 @@ def test_files_that_are_no_shards_are_passed_over(store, tmp_path):
         (tmp_path / "features" / "net-a" / name).write_bytes(b"anything")
     put(store, chunk(["b"], 2))
     assert sorted(store.load().ids) == ["a", "b"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "3", '{"config": {}}', '{"fingerprint": 3, "config": {}}'])
+def test_a_damaged_manifest_is_made_anew(store, tmp_path, content):
+    put(store, chunk(["a"], 1))
+    (tmp_path / "features" / "manifest.json").write_text(content)
+    with pytest.raises(DataError, match="run the pipeline that computes them first"):
+        store.load()
+    put(store, chunk(["b"], 2))
+    assert store.load().ids.tolist() == ["a", "b"]

@@ -65,6 +65,23 @@ class TestCheckpoints:
         assert "training starts again" in caplog.text
         np.testing.assert_array_equal(model.W_, make_method("daezsl", **SMALL).fit(*self.data[:3]).W_)
 
+    @pytest.mark.parametrize("damage", ["list", "no network", "another network", "history of words"])
+    def test_a_checkpoint_that_holds_something_else_is_passed_over(self, tmp_path, caplog, damage):
+        folder = CheckpointFolder(tmp_path)
+        params = {**SMALL, "validation_fraction": 0}
+        expected = make_method("daezsl", **params).fit_resumable(*self.data[:3], folder)
+        state = folder.load("final")
+        damaged = {
+            "list": [1, 2],
+            "no network": {key: value for key, value in state.items() if key != "network"},
+            "another network": {**state, "network": {"W": state["network"]["W"][:2]}},
+            "history of words": {**state, "history": {"loss": ["a"], "accuracy": []}},
+        }
+        folder.save("final", damaged[damage])
+        again = make_method("daezsl", **params).fit_resumable(*self.data[:3], folder)
+        np.testing.assert_array_equal(again.W_, expected.W_)
+        assert "training starts again at the beginning" in caplog.text
+
     @pytest.mark.slow
     def test_a_killed_process_leaves_a_training_to_go_on_with(self, tmp_path):
         script = (

@@ -1,6 +1,7 @@
 """Vectors by id in Parquet shards that grow, survive interruption and remember what computed them."""
 
 import json
+import logging
 import re
 import uuid
 from pathlib import Path
@@ -15,6 +16,8 @@ from aezsl.arrays import Float32
 from aezsl.data.vectors import NamedVectors, SideBySide, StreamedVectors, VectorChunk, Vectors, VectorSet
 from aezsl.errors import DataError
 from aezsl.files import written_whole
+
+log = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
 #: Files that are shards; whatever else lies beside them is not read.
@@ -112,11 +115,16 @@ class VectorStore:
         return sorted(path for path in found if SHARD.fullmatch(path.name))
 
     def _manifest(self) -> dict[str, Any] | None:
+        path = self.folder / MANIFEST
         try:
-            manifest: dict[str, Any] = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            usable = isinstance(manifest["fingerprint"], str) and isinstance(manifest["config"], dict)
         except FileNotFoundError:
             return None
-        return manifest
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            log.warning("%s cannot be read (%s): the run that next computes these vectors makes it anew", path, error)
+            return None
+        return manifest if usable else None
 
     def exists(self) -> bool:
         """Whether anything was ever stored."""

@@ -28,6 +28,9 @@ class CheckpointFolder:
         except (OSError, RuntimeError, EOFError, KeyError, ValueError, pickle.UnpicklingError) as error:
             log.warning("%s cannot be read as a checkpoint (%s); training starts again at the beginning", path, error)
             return None
+        if not isinstance(state, dict):
+            log.warning("%s is not a checkpoint; training starts again at the beginning", path)
+            return None
         log.info("resuming from the checkpoint %s", path)
         return state
 

@@ -1,5 +1,7 @@
 """The network of DAEZSL: its loss without the decision matrices, its masks, and the loop that trains it."""
 
+import copy
+import logging
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -23,6 +25,9 @@ class Checkpoint(Protocol):
 
     def save(self, phase: str, state: dict[str, Any]) -> None:
         """Keep the state in place of the last one, all of it or nothing."""
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -192,11 +197,8 @@ def train(
     # Resume an interrupted training where it stopped.
     config = {**asdict(settings), "origin": origin}
     saved = checkpoint.load(phase) if checkpoint else None
-    if saved and saved["config"] == config:
-        network.load_state_dict(saved["network"])
-        optimizer.load_state_dict(saved["optimizer"])
-        generator.set_state(saved["generator"])
-        history = saved["history"]
+    if saved and saved.get("config") == config:
+        history = _resume(saved, network, optimizer, generator) or history
 
     done = len(history["loss"])
     with progress_bar(
@@ -231,6 +233,25 @@ def train(
                     phase, {**state, "generator": generator.get_state(), "history": history, "config": config}
                 )
     return {name: np.array(values) for name, values in history.items()}
+
+
+def _resume(
+    saved: dict[str, Any], network: AdaptiveNetwork, optimizer: torch.optim.Optimizer, generator: torch.Generator
+) -> dict[str, list[float]] | None:
+    """Take over what a checkpoint holds, and its history; None, and nothing changed, where it is damaged."""
+    before = copy.deepcopy((network.state_dict(), optimizer.state_dict())), generator.get_state()
+    try:
+        network.load_state_dict(saved["network"])
+        optimizer.load_state_dict(saved["optimizer"])
+        generator.set_state(saved["generator"])
+        return {name: [float(value) for value in saved["history"][name]] for name in ("loss", "accuracy")}
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        log.warning("the checkpoint is damaged (%s): training starts again at the beginning", error)
+        (weights, steps), state = before
+        network.load_state_dict(weights)
+        optimizer.load_state_dict(steps)
+        generator.set_state(state)
+        return None
 
 
 def _stalled(accuracy: list[float], patience: int | None) -> bool:
