@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import click
-from kedro.framework.cli.utils import KedroCliError
 from kedro.utils import find_kedro_project
 
 
@@ -29,4 +28,4 @@ def classify(image: Path, labels: str, model: str | None, top: int | None, devic
         else:
             click.echo(json.dumps(named(image, labels, model, top, project, device), indent=2, ensure_ascii=False))
     except (AezslError, ValueError) as error:
-        raise KedroCliError(str(error)) from error
+        raise click.ClickException(str(error)) from error

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 from kedro.framework.cli.project import run  # Kedro's own, which ``python -m aezsl`` finds here
-from kedro.framework.cli.utils import KedroCliError, _split_params, env_option, split_string
+from kedro.framework.cli.utils import _split_params, env_option, split_string
 
 from aezsl.classify_command import classify
 
@@ -61,9 +61,9 @@ def repeat(
     from aezsl.repeat import Repeat
 
     if bool(splits) == bool(seeds):
-        raise KedroCliError("kedro repeat needs --splits=<how many>, or --seeds=<which>, one of the two")
+        raise click.ClickException("kedro repeat needs --splits=<how many>, or --seeds=<which>, one of the two")
     try:
         repetition = Repeat(pipeline, seeds or list(range(splits or 0)), env, params, runner, name, reference, metric)
         repetition.run()
     except AezslError as error:
-        raise KedroCliError(str(error)) from error
+        raise click.ClickException(str(error)) from error

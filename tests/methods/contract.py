@@ -15,7 +15,7 @@ from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import METHODS, LinearZeroShotClassifier, make_method
 from aezsl.selection import grid_points
-from tests.synthetic import make_synthetic
+from tests.synthetic import make_pair, make_synthetic
 
 
 class MethodContract:
@@ -259,7 +259,7 @@ class MethodContract:
     @pytest.mark.parametrize("scale", [1e-12, 1e-4, 1e4])
     def test_data_of_another_scale_are_scored_or_refused(self, data, scale):
         """Regularisers make scores depend on the scale; that they are numbers does not."""
-        small = make_synthetic(n_seen=6, n_unseen=3, per_class=4)
+        small = self.make_data(n_seen=6, n_unseen=3, per_class=4)
         for X, S in ((scale, 1), (1, scale)):
             reason, scores = "", np.zeros(0)
             try:
@@ -294,3 +294,11 @@ class MethodContract:
     def test_scikit_learn_s_own_checks(self, check):
         """Those that fit nothing: scikit-learn's fit has no semantics."""
         check(self.method, make_method(self.method))
+
+
+class PairedContract(MethodContract):
+    """For methods that need images and texts in one space."""
+
+    @classmethod
+    def make_data(cls, **changes):
+        return make_pair(**changes)

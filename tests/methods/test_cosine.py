@@ -2,16 +2,8 @@ import numpy as np
 import pytest
 
 from aezsl.methods import make_method
-from tests.methods.contract import MethodContract
-from tests.synthetic import make_pair, make_synthetic
-
-
-class PairedContract(MethodContract):
-    method = "cosine"
-
-    @classmethod
-    def make_data(cls, **changes):
-        return make_pair(**changes)
+from tests.methods.contract import PairedContract
+from tests.synthetic import make_synthetic
 
 
 class TestCosine(PairedContract):

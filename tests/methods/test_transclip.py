@@ -4,7 +4,7 @@ from scipy.special import softmax
 
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
-from tests.methods.test_cosine import PairedContract
+from tests.methods.contract import PairedContract
 from tests.synthetic import make_pair
 
 
@@ -47,7 +47,7 @@ def test_it_follows_the_literal_updates():
 
 @pytest.mark.parametrize(("name", "params"), [("transclip", {"scale": 10.0}), ("zlap", {})])
 def test_the_pool_helps_and_without_one_the_order_is_that_of_the_cosine(name, params):
-    data = make_pair(noise=0.5)
+    data = make_pair(noise=0.3)
     cosine, model = make_method("cosine").fit(*data[:3]), make_method(name, **params).fit(*data[:3])
     alone = per_class_accuracy(data.y_new, cosine.predict(data.X_new, data.S_new))
     assert per_class_accuracy(data.y_new, model.predict(data.X_new, data.S_new)) > alone

@@ -28,7 +28,7 @@ def test_a_stated_pair_goes_the_road_of_all_methods(name, setting):
 def test_what_is_not_a_pair_is_refused_by_name(tmp_path):
     problem = make_problem("zsl", make_pair(n_seen=16, n_unseen=5, per_class=10))
     recipe = make_recipe()[0]
-    with pytest.raises(DataError, match=r"cosine needs a pair .*; got .*resnet18.* cosine\.init\.stated_pair=true"):
+    with pytest.raises(DataError, match=r"cosine needs a pair .*; got .*resnet18.*cosine\.init\.stated_pair=true"):
         run(create_method_pipeline("cosine"), problem, ["cosine"], recipe=recipe)
 
 
