@@ -150,6 +150,17 @@ def test_a_class_without_samples_has_a_model():
     assert np.mean(classifier.labels == data.y_new[data.y_new < 4]) > 0.6
 
 
+def test_a_pool_of_seen_and_unseen_classes_is_told_apart():
+    data = make_synthetic()
+    held_out = np.arange(len(data.X)) % 3 == 0
+    model = make_method("sms", alpha=1.0, lam=0.1, spread=4.0).fit(data.X[~held_out], data.y[~held_out], data.S)
+    pool = np.vstack([data.X[held_out], data.X_new])
+    true = np.append(data.y[held_out], data.y_new + len(data.S))
+    labels = model.adapt(np.vstack([data.S, data.S_new]), pool).labels
+    for side in (true < len(data.S), true >= len(data.S)):
+        assert np.mean(labels[side] == true[side]) > 0.8
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [

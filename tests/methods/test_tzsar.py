@@ -171,6 +171,17 @@ def test_ties_among_projections_take_the_first_samples():
     np.testing.assert_allclose(self_trained(f, np.array([[0.5, 0.1]] * 4), 2), f[[0, 0]])
 
 
+def test_a_pool_of_seen_and_unseen_classes_is_told_apart():
+    data = make_synthetic()
+    held_out = np.arange(len(data.X)) % 3 == 0
+    model = make_method("tzsar", n_nearest=4).fit(data.X[~held_out], data.y[~held_out], data.S)
+    pool = np.vstack([data.X[held_out], data.X_new])
+    true = np.append(data.y[held_out], data.y_new + len(data.S))
+    labels = model.adapt(np.vstack([data.S, data.S_new]), pool).labels
+    for side in (true < len(data.S), true >= len(data.S)):
+        assert np.mean(labels[side] == true[side]) > 0.8
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
