@@ -1,7 +1,10 @@
 """``kedro classify``: names of an image, or of all images of a folder, among labels that the command gives."""
 
 import json
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import click
 from kedro.utils import find_kedro_project
@@ -21,11 +24,12 @@ def classify(image: Path, labels: str, model: str | None, top: int | None, devic
 
     project = find_kedro_project(Path.cwd()) or Path()
     try:
-        if image.is_dir():
-            paths = read_new_images(image).images["path"].tolist()
-            answers = named(paths, labels, model, top, project, device)
-            click.echo(json.dumps(dict(zip(paths, answers, strict=True)), indent=2, ensure_ascii=False))
-        else:
-            click.echo(json.dumps(named(image, labels, model, top, project, device), indent=2, ensure_ascii=False))
+        with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
+            if image.is_dir():
+                paths = read_new_images(image).images["path"].tolist()
+                answers: Any = dict(zip(paths, named(paths, labels, model, top, project, device), strict=True))
+            else:
+                answers = named(image, labels, model, top, project, device)
     except (AezslError, ValueError) as error:
         raise click.ClickException(str(error)) from error
+    click.echo(json.dumps(answers, indent=2, ensure_ascii=False))
