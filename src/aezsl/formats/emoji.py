@@ -46,6 +46,7 @@ class Emoji(BenchmarkFormat):
         drawings = _one_per_variant(pd.concat([_vendors_drawings(self.root), _openmoji_drawings()], ignore_index=True))
         classes = _descriptions(_in_all_tones(drawings))
         images = drawings.merge(classes[["class_code", "class_name"]], on="class_code", how="inner")
+        images = images.sort_values("source", key=lambda sources: sources.map(SOURCES.index), kind="stable")
         images["path"] = openmoji.drawn(images["path"])
         images["image_id"] = images["source"] + "/" + images["code"]
         classes = classes[classes["class_name"].isin(set(images["class_name"]))]
