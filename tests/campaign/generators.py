@@ -123,7 +123,7 @@ def feature_file(rng):
     vectors, names = [X[i].tolist() for i in order], [ids[i] for i in order]
     change = rng.integers(8)
     if change == 0:
-        vectors[rng.integers(n)] = [0.5] * int(rng.integers(0, 2 * d + 2))
+        vectors[rng.integers(n)] = [0.5] * (d + int(rng.integers(1, 4)) * (1 if rng.random() < 0.5 or d < 4 else -1))
     elif change == 1:
         vectors[rng.integers(n)] = None
     elif change == 2:
