@@ -8,12 +8,13 @@ import warnings
 import numpy as np
 
 from aezsl.errors import AezslError
-from tests.campaign import generators
+from tests.campaign import generators, parameters
 from tests.campaign.outcome import Tally, table
 
 #: By group: kinds of input, and the errors that are a sentence of ours. Methods speak as scikit-learn does.
 GROUPS = {
     "loaders": ("image", "deep_image", "class_table", "feature_file"),
+    "parameters": ("parameter",),
     "models": ("model_file",),
     "requests": ("request",),
     "methods": ("method",),
@@ -36,7 +37,7 @@ def main():
             tally = Tally(kind)
             for i in range(options.n):
                 rng = np.random.default_rng((options.seed, number, i))
-                make = getattr(generators, kind)
+                make = getattr(parameters if group == "parameters" else generators, kind)
                 tally.take(i, lambda make=make, rng=rng: make(rng), REFUSALS.get(kind, (AezslError,)))
             tallies.append(tally)
     print(table(tallies))
