@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from aezsl.workers import Workers, n_threads, one_blas_thread, run_side_by_side, workers, working_on
+from aezsl.workers import (
+    Workers,
+    n_threads,
+    one_blas_thread,
+    run_side_by_side,
+    small_products,
+    workers,
+    working_on,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -166,4 +174,14 @@ def test_the_limit_is_lifted_by_the_last_to_leave():
     assert n_threads() == 1  # the other is still inside
     leave.set()
     thread.join()
+    assert n_threads() == 2
+
+
+def test_small_products_have_one_thread_each_and_tasks_all_of_them():
+    with small_products(), small_products():
+        assert n_threads() == 1
+        assert workers() == Workers(2)
+        both = threading.Barrier(2, timeout=30)
+        inside = set(Workers(2).map(lambda _: both.wait() * 0 + workers().n, range(2)))
+        assert inside == {1}  # a task has no threads to give away
     assert n_threads() == 2

@@ -92,11 +92,17 @@ def _in_order(
 
 
 _given: ContextVar[Workers | None] = ContextVar("workers", default=None)
+#: How many threads BLAS had before ``small_products``; not known in the threads of tasks, which have one each.
+_threads_outside: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def workers() -> Workers:
-    """Those that ``working_on`` has given, or else as many threads of this process as BLAS may use now."""
-    return _given.get() or Workers(n_threads())
+    """Those that ``working_on`` has given, or else as many threads of this process as BLAS may use."""
+    return _given.get() or _threads_of_this_process()
+
+
+def _threads_of_this_process() -> Workers:
+    return Workers(_threads_outside.get() or n_threads())
 
 
 @contextmanager
@@ -114,7 +120,7 @@ def run_side_by_side(function: Callable[[T], None], items: Iterable[T]) -> None:
 
     It may write into arrays of this process, and must only touch what belongs to its item.
     """
-    for _ in Workers(n_threads()).map(function, items):  # raises what a call raised
+    for _ in _threads_of_this_process().map(function, items):  # raises what a call raised
         pass
 
 
@@ -173,3 +179,19 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _limit.leave()
+
+
+@contextmanager
+def small_products() -> Iterator[None]:
+    """BLAS works on one thread inside this context, while tasks still run side by side on as many threads as it had.
+
+    For work that is made of many short products or of decompositions. Threads of BLAS meet after every product, so
+    when another process has one of the cores, each product lasts until the scheduler has come round: a grid of ESZSL
+    took eight times as long beside a busy core, and takes hardly longer on one thread.
+    """
+    token = _threads_outside.set(_threads_outside.get() or n_threads())
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        _threads_outside.reset(token)

@@ -1,17 +1,19 @@
 """Labelled samples as closed forms see them: sums that add up over blocks, however many samples there are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
+from aezsl.workers import workers
 
+S = TypeVar("S", bound="SeenStatistics")
 #: Rows of a block where samples are not in memory in double precision already.
-BLOCK_ROWS = 8192
+BLOCK_ROWS = 2048
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,12 @@ class SeenStatistics:
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[tuple[Array, Labels]], n_classes: int) -> Self:
-        """The statistics of a stream of (X, y), one block in memory at a time; the order of the sum is the stream's."""
-        return reduce(add, (cls.from_samples(np.asarray(X, dtype=np.float64), y, n_classes) for X, y in blocks))
+        """The statistics of a stream of (X, y), a few blocks in memory at a time; the order of the sum is the stream's.
+
+        The blocks are tasks that ``aezsl.workers.workers()`` carry out.
+        """
+        parts: Iterator[Self] = workers().map(_of_block, blocks, cls, n_classes)
+        return reduce(add, parts)
 
     @property
     def n(self) -> int:
@@ -74,11 +80,27 @@ class SeenStatistics:
         gram = self.second_moment - other.second_moment
         return type(self)(self.sums - other.sums, self.counts - other.counts, gram, None)
 
+    def without(self, X: Array, y: Labels, classes: Labels) -> Self:
+        """These without all samples of the given classes, which are no longer listed; X and y are of all classes.
+
+        Of a mapped file only the rows of those classes are read, block by block.
+        """
+        listed = np.ones(len(self.counts), dtype=bool)
+        listed[classes] = False
+        rows = np.flatnonzero(~listed[y])
+        parts = (rows[i : i + BLOCK_ROWS] for i in range(0, len(rows), BLOCK_ROWS))
+        return (self - type(self).from_blocks(((X[part], y[part]) for part in parts), len(listed))).keep(listed)
+
     def keep(self, classes: Mask) -> Self:
         """The same samples with only these classes (C,) listed; the others must have none."""
         if self.counts[~classes].any():
             raise ValueError("only classes without samples can be left out: subtract their statistics first")
         return type(self)(self.sums[classes], self.counts[classes], self.gram, self.rows)
+
+
+def _of_block(block: tuple[Array, Labels], cls: type[S], n_classes: int) -> S:
+    X, y = block
+    return cls.from_samples(np.asarray(X, dtype=np.float64), y, n_classes)
 
 
 def class_sums(X: Array, y: Labels, n_classes: int) -> Array:

@@ -32,7 +32,7 @@ class Entry:
 
 
 _ENTRIES = (
-    Entry("aezsl", "AEZSL", "aezsl.aezsl:AEZSL", "statistics"),
+    Entry("aezsl", "AEZSL", "aezsl.aezsl:AEZSL", "statistics", large_scale=True),
     Entry("aezsl_lr", "AEZSL_LR", "refinement.aezsl_lr:AEZSLLR", "statistics", refines="aezsl", pool=True),
     Entry(
         "aezsl_lr_balanced",
@@ -50,7 +50,7 @@ _ENTRIES = (
         refines="aezsl",
         pool=True,
     ),
-    Entry("aezsl_sim", "AEZSL_sim", "aezsl.aezsl_sim:AEZSLSim", "statistics"),
+    Entry("aezsl_sim", "AEZSL_sim", "aezsl.aezsl_sim:AEZSLSim", "statistics", large_scale=True),
     Entry("aezsl_t", "AEZSL_T", "propagation.aezsl_t:AEZSLT", "statistics", refines="aezsl", pool=True),
     Entry("amp", "AMP", "amp:AMP"),
     Entry("conse", "ConSE", "conse:ConSE"),

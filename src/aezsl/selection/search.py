@@ -12,14 +12,16 @@ import pandas as pd
 from aezsl.arrays import Array, Labels
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
+from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import ZeroShotClassifier, make_method, method_class
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
 from aezsl.progress import progress_bar
-from aezsl.selection.folds import class_folds, class_split, long_tail
+from aezsl.selection.folds import MappedRows, class_folds, class_split, long_tail, mapped_split, predict
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import most_cautious_first, most_central_first, n_tied
+from aezsl.workers import small_products
 
 log = logging.getLogger(__name__)
 
@@ -128,22 +130,45 @@ def cross_validate(
     shared = Once() if shared is None else shared
     points = grid_points(grid)
     scores = np.empty((len(points), len(folds)))
-    with progress_bar(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False) as bar:
+    bar = progress_bar(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
+    with bar, small_products():
         for f, held_out in enumerate(folds):
-            training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
-            seen = SeenData(*training, spectra=shared(("fold", held_out.tobytes()), Once))
-            samples = [np.arange(len(y_val)), *([long_tail(y_val)] if method.long_tailed_validation else [])]
-            pools = [
-                (y_val[rows], X_val[rows], Targets(S_val, X_val[rows], len(points), progress=False)) for rows in samples
-            ]
+            pools, seen = _validation(method, X, y, S, held_out, shared, len(points))
             for p, model in enumerate(method.fit_points(seen, points)):
-                found = [per_class_accuracy(y, model.adapt_to(targets).predict(X)) for y, X, targets in pools]
+                found = [per_class_accuracy(y, predict(model.adapt_to(targets), X)) for y, X, targets in pools]
                 scores[p, f] = np.mean(found)
                 bar.update()
     table = _points_table(points)
     for f in range(len(folds)):
         table[f"score_{f}"] = scores[:, f]
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
+
+
+def _validation(
+    method: ZeroShotClassifier, X: Array, y: Labels, S: Array, held_out: Labels, shared: Once, n_points: int
+) -> tuple[list[tuple[Labels, Array | MappedRows, Targets]], SeenData]:
+    """What is validated on, as labels, samples and targets, and what is learnt from.
+
+    Samples in a mapped file (single precision) stay there for a method that learns from statistics: those of the
+    validation classes are subtracted from those of all classes, which are computed once for all folds and methods.
+    """
+    X_val: Array | MappedRows
+    if method.needs == "statistics" and X.dtype != np.float64:
+        total = shared("statistics", lambda: SeenStatistics.from_samples(X, y, len(S)))
+        X_val, y_val, S_val, S_training = mapped_split(X, y, S, held_out)
+        spectra = shared(("fold of statistics", held_out.tobytes()), Once)
+        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra)
+    else:
+        training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
+        seen = SeenData(*training, spectra=shared(("fold", held_out.tobytes()), Once))
+    pools = []
+    for rows in [np.arange(len(y_val)), *([long_tail(y_val)] if method.long_tailed_validation else [])]:
+        part = X_val[rows]
+        if isinstance(part, MappedRows) and method.transductive:
+            part = part.loaded()
+        pool = None if isinstance(part, MappedRows) else part
+        pools.append((y_val[rows], part, Targets(S_val, pool, n_points, progress=False)))
+    return pools, seen
 
 
 def _points_table(points: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from scipy.linalg import eigh, qr
 
 from aezsl.arrays import Array
 from aezsl.data.statistics import SeenStatistics
+from aezsl.workers import small_products
 
 
 def row_space_eigh(X: Array) -> tuple[Array, Array]:
@@ -21,14 +22,17 @@ def row_space_eigh(X: Array) -> tuple[Array, Array]:
     if n >= d:
         return gram_eigh(X.T @ X, n)
     # X' = QR keeps U orthonormal to rounding, which X'(XX')^-1/2 would not for small eigenvalues.
-    Q, R = qr(X.T, mode="economic", check_finite=False)
-    values, vectors = eigh(R @ R.T, check_finite=False)
+    with small_products():
+        Q, R = qr(X.T, mode="economic", check_finite=False)
+        values, vectors = eigh(R @ R.T, check_finite=False)
     return _row_space(values, Q @ vectors, d)
 
 
 def gram_eigh(gram: Array, n: int) -> tuple[Array, Array]:
     """As ``row_space_eigh`` for the product X'X (d, d) of n samples."""
-    return _row_space(*eigh(gram, check_finite=False), max(n, len(gram)))
+    with small_products():
+        values, vectors = eigh(gram, check_finite=False)
+    return _row_space(values, vectors, max(n, len(gram)))
 
 
 def moment_eigh(statistics: SeenStatistics) -> tuple[Array, Array]:
