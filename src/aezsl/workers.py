@@ -187,7 +187,7 @@ def small_products() -> Iterator[None]:
 
     For work that is made of many short products or of decompositions. Threads of BLAS meet after every product, so
     when another process has one of the cores, each product lasts until the scheduler has come round: a grid of ESZSL
-    took eight times as long beside a busy core, and takes hardly longer on one thread.
+    took eight times as long beside a busy core. One thread waits for nobody.
     """
     token = _threads_outside.set(_threads_outside.get() or n_threads())
     try:

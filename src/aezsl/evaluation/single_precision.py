@@ -86,7 +86,7 @@ class _Kept:
 
     def settled(self, X: Floats, P: Floats, k: int, delta: Floats) -> "_Kept":
         """The k best in their true order."""
-        gaps = self.scores[:, :-1] - self.scores[:, 1:] <= 2 * delta[:, None]
+        gaps = self.scores[:, 1:] >= self.scores[:, :-1] - 2 * delta[:, None]
         close = np.zeros(self.scores.shape, dtype=bool)
         close[:, :-1] |= gaps
         close[:, 1:] |= gaps
