@@ -15,8 +15,8 @@ from PIL import ExifTags, Image, ImageCms, features
 from aezsl.errors import DataError
 from aezsl.files import read_member, split_member
 
-#: Decoding hint for JPEG files: at least this size, so that a 12-megapixel photo is not decoded in full.
-DRAFT_SIZE = (320, 320)
+#: Decoding hint for JPEG files: sides of at least this size, so that a 12-megapixel photo is not decoded in full.
+DRAFT_SIZE = 320
 #: Pixels that are decoded at most: 200 MB as RGB, some 600 MB where a mode must be converted. JPEG files may have more,
 #: unless they are progressive: they are decoded at a fraction of their size.
 MAX_PIXELS = 50_000_000
@@ -54,17 +54,18 @@ class UnreadableImageError(DataError):
     """An image file cannot be decoded."""
 
 
-def read_image(source: str | Path | bytes | IO[bytes], name: str = "") -> Image.Image:
+def read_image(source: str | Path | bytes | IO[bytes], name: str = "", at_least: int = DRAFT_SIZE) -> Image.Image:
     """An image as RGB, upright, on white where it is transparent; of an animation the first picture.
 
     source : a file, or the content of one, whose ``name`` is then for the message. Only regular files are opened: a
         pipe or a device could keep the reader waiting for ever.
+    at_least : pixels of a side that a JPEG file may be scaled down to while it is decoded.
     """
     if isinstance(source, (str, Path)):
         name, source = name or str(source), read_content(source)
     stream = BytesIO(source) if isinstance(source, bytes) else source
     try:
-        return _decode(stream)
+        return _decode(stream, at_least)
     except DataError as error:
         raise UnreadableImageError(f"{name or 'the image'} {error}") from error
     except Exception as error:  # decoders of damaged files fail in their own ways: struct.error, zlib.error, ...
@@ -95,14 +96,14 @@ def read_content(path: str | Path) -> bytes:
         raise UnreadableImageError(f"{file} cannot be read ({error}): give an image file that can be opened") from error
 
 
-def _decode(stream: IO[bytes]) -> Image.Image:
+def _decode(stream: IO[bytes], at_least: int) -> Image.Image:
     if _HEIF:
         import pillow_heif
 
         pillow_heif.register_heif_opener()
     with Image.open(stream, formats=FORMATS) as image:
         n_full = image.width * image.height
-        image.draft("RGB", DRAFT_SIZE)
+        image.draft("RGB", (at_least, at_least))
         # A progressive file is held whole while it is decoded, at whichever size.
         n_pixels = n_full if image.info.get("progressive") else image.width * image.height
         if n_pixels > MAX_PIXELS:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from PIL import Image
 from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.errors import DataError
 from aezsl.formats.class_table import read_class_table
-from aezsl.formats.images import read_image
+from aezsl.formats.images import UnreadableImageError, read_image
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import (
@@ -33,9 +34,6 @@ log = logging.getLogger(__name__)
 
 #: Where the trained model lies in the folder that MLflow keeps.
 MODEL_FILE = "model.npz"
-
-#: Images of a request that are in memory together.
-BATCH = 32
 
 
 def _load_pyfunc(data_path: str) -> "ServedModel":
@@ -109,17 +107,20 @@ class ServedModel:
         if column == "features":
             return read_features(values, self.trained.recipe.example.shape[1])
         contents = [image_content(number, value, column) for number, value in enumerate(values)]
-        encode = self._encode(backbone)
-        batches = [range(i, min(i + BATCH, len(contents))) for i in range(0, len(contents), BATCH)]
-        vectors = [encode([_picture(number, contents[number]) for number in batch]) for batch in batches]
-        return np.concatenate(vectors).astype(np.float64)
+        try:
+            return self._encode(backbone)(contents).astype(np.float64)
+        except UnreadableImageError:
+            _refuse_unreadable(contents)
+            raise
 
 
-def _picture(number: int, content: bytes) -> Image.Image:
-    try:
-        return read_image(content)
-    except DataError as error:
-        raise RequestError(f"row {number}: {error}") from error
+def _refuse_unreadable(contents: Sequence[bytes]) -> None:
+    """Say which row it is."""
+    for number, content in enumerate(contents):
+        try:
+            read_image(content)
+        except DataError as error:
+            raise RequestError(f"row {number}: {error}") from error
 
 
 def _let_params_through() -> None:

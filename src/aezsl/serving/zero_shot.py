@@ -11,9 +11,8 @@ from PIL import Image
 from scipy.special import softmax
 
 from aezsl.arrays import Array
-from aezsl.encoders.images.encoder import Encode
+from aezsl.encoders.images.encoder import Picture
 from aezsl.errors import DataError
-from aezsl.formats.images import as_seen, read_image
 from aezsl.methods import METHODS
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses, Recipe
@@ -29,10 +28,6 @@ DEFAULT_BENCHMARK, DEFAULT_METHOD = "emoji", "aezsl"
 #: Kinds of semantics that a label alone describes.
 BY_TEXT = ("text", "bag_of_words", "word_vectors")
 
-#: Images that are in memory together.
-BATCH = 32
-
-Picture = str | Path | bytes | Image.Image
 Answer = list[dict[str, Any]]
 
 
@@ -65,7 +60,7 @@ def classify(
         return []
     trained = model if isinstance(model, TrainedModel) else find_model(model, Path(project))
     targets = label_targets(trained.recipe, labels)
-    answers = answer(trained, _features(trained.encode(device), pictures), targets, top)
+    answers = answer(trained, trained.encode(device)(pictures), targets, top)
     return answers[0] if single else answers
 
 
@@ -153,12 +148,3 @@ def _candidates(models: Path, method: str | None) -> Iterator[Path]:
         return benchmark == DEFAULT_BENCHMARK, METHODS[name].pool, not is_default, -path.stat().st_mtime
 
     return iter(sorted(found, key=preference))
-
-
-def _features(encode: Encode, pictures: Sequence[Picture]) -> Array:
-    batches = (pictures[i : i + BATCH] for i in range(0, len(pictures), BATCH))
-    return np.concatenate([encode([_picture(one) for one in batch]) for batch in batches])
-
-
-def _picture(given: Picture) -> Image.Image:
-    return as_seen(given) if isinstance(given, Image.Image) else read_image(given)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,19 @@ from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorSet, side_by_side
 from aezsl.encoders.images.backbones import Backbone, make_backbone, named_backbones
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.images.preprocessing import least_size
 from aezsl.formats.feature_files import import_features
+from aezsl.formats.images import as_seen, read_image
 
-Encode = Callable[[Sequence[Image.Image]], Float32]
+#: An image by its path, its content, or opened.
+Picture = str | Path | bytes | Image.Image
+
+#: Pictures -> (n, d).
+Encode = Callable[[Sequence[Picture]], Float32]
+
+
+def _opened(picture: Picture, at_least: int) -> Image.Image:
+    return as_seen(picture) if isinstance(picture, Image.Image) else read_image(picture, at_least=at_least)
 
 
 @dataclass(frozen=True)
@@ -30,14 +41,16 @@ class ImageEncoder:
         return side_by_side([VectorSet(backbone.fingerprint, backbone.config) for backbone in self.backbones])
 
     def load(self, batch_size: int = 8) -> Encode:
-        """A function that gives features (n, d) of images, with all networks in memory."""
+        """A function that gives features (n, d) of images, with all networks in memory, as ``extract`` gives them."""
         engines = [backbone.load() for backbone in self.backbones]
 
-        def encode(images: Sequence[Image.Image]) -> Float32:
+        def encode(pictures: Sequence[Picture]) -> Float32:
             parts = []
             for preprocess, network in engines:
-                batches = [images[i : i + batch_size] for i in range(0, len(images), batch_size)]
-                parts.append(np.concatenate([network(np.stack([preprocess(x) for x in batch])) for batch in batches]))
+                at_least = least_size(preprocess)
+                batches = [pictures[i : i + batch_size] for i in range(0, len(pictures), batch_size)]
+                pixels = (np.stack([preprocess(_opened(one, at_least)) for one in batch]) for batch in batches)
+                parts.append(np.concatenate([network(batch) for batch in pixels]))
             return parts[0] if len(parts) == 1 else np.hstack([unit_rows(part).astype(np.float32) for part in parts])
 
         return encode

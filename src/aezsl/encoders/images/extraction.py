@@ -15,6 +15,7 @@ from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
 from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.engine import available_cores
+from aezsl.encoders.images.preprocessing import least_size
 from aezsl.errors import DataError
 from aezsl.files import content_digest, has_digest
 from aezsl.formats.images import read_content, read_image
@@ -87,12 +88,13 @@ def _prepare_ahead(
     batch_size: int,
 ) -> Iterator[list[tuple[str, str, Any]]]:
     """Batches of (image_id, digest, pixels or the reason why there are none), decoded while the network runs."""
+    at_least = least_size(preprocess)
 
     def prepare(row: tuple[str, str]) -> tuple[str, str, Any]:
         image_id, path = row
         try:
             content = read_content(path)
-            return image_id, content_digest(content), preprocess(read_image(content, path))
+            return image_id, content_digest(content), preprocess(read_image(content, path, at_least))
         except (DataError, ValueError, MemoryError) as error:
             return image_id, "", str(error) if path in str(error) else f"{path}: {error}"
 

@@ -8,6 +8,7 @@ from PIL import Image
 
 from aezsl.arrays import Float32
 from aezsl.encoders.hub import is_hub_model, model_folder
+from aezsl.formats.images import DRAFT_SIZE
 
 #: RGB image -> (3, height, width).
 Preprocess = Callable[[Image.Image], Float32]
@@ -24,6 +25,12 @@ def make_preprocess(name: str) -> Preprocess:
     if name in LITE_SIZES:
         return _lite(LITE_SIZES[name])
     return _processor(name) if is_hub_model(name) else _torchvision(name)
+
+
+def least_size(preprocess: Preprocess) -> int:
+    """Pixels of a side that an image must keep while it is decoded: somewhat more than the network looks at."""
+    side = max(preprocess(Image.new("RGB", (64, 64))).shape[1:])
+    return max(DRAFT_SIZE, side * 8 // 7)
 
 
 def _lite(size: int) -> Preprocess:
