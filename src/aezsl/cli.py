@@ -1,4 +1,4 @@
-"""The project's own commands, beside Kedro's: ``kedro repeat`` and ``kedro classify``."""
+"""The project's own commands, beside Kedro's: ``kedro repeat``, ``kedro classify`` and ``kedro pipelines``."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from kedro.framework.cli.project import run  # Kedro's own, which ``python -m ae
 from kedro.framework.cli.utils import _split_params, env_option, split_string
 
 from aezsl.classify_command import classify
+from aezsl.pipelines_command import pipelines
 
 __all__ = ["cli", "repeat", "run"]
 
@@ -17,6 +18,7 @@ def cli() -> None:
 
 
 cli.add_command(classify)
+cli.add_command(pipelines)
 
 
 def _seeds(_: click.Context, __: click.Parameter, value: str) -> list[int]:

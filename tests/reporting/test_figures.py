@@ -27,7 +27,7 @@ def rendered(figure: Figure) -> set[str]:
 
 def predictions(n, **columns):
     table = {"image_id": [str(i) for i in range(n)], "true": None, "predicted": FORMULA, "label_space": "unseen"}
-    return pd.DataFrame(table | columns)
+    return pd.DataFrame(table | {"score": 0.25} | columns)
 
 
 def test_long_names_are_cut_and_underscores_are_blanks():
@@ -43,11 +43,25 @@ def test_a_name_with_dollars_is_shown_as_it_is():
 
 
 def test_a_gallery_is_no_larger_than_its_images_fill():
-    images = pd.DataFrame({"image_id": [], "path": []})
+    images = pd.DataFrame({"image_id": [str(i) for i in range(99)], "path": "nowhere.png"})
     sizes = [draw_gallery(predictions(n), images, SETTINGS).get_size_inches() for n in (3, 12, 99)]
     assert [size[0] for size in sizes] == pytest.approx([4.5, 15, 15])
     assert sizes[0][1] < sizes[1][1] < sizes[2][1]
     assert "0 images" in rendered(draw_gallery(predictions(0), images, SETTINGS))
+
+
+def test_an_image_that_nobody_has_named_has_its_file_and_score():
+    shown = predictions(1, image_id=["trip/fox 1.jpg"], predicted="fox")
+    images = shown[["image_id"]].assign(path="nowhere.png")
+    assert "fox 0.25\nfox 1.jpg" in rendered(draw_gallery(shown, images, SETTINGS))
+
+
+def test_without_images_the_gallery_is_a_table():
+    shown = predictions(2, true=["cat", None], predicted="dog", image_id=["7", "8"])
+    figure = draw_gallery(shown, pd.DataFrame({"image_id": [], "path": []}), SETTINGS)
+    assert "no image" not in rendered(figure)
+    texts = {cell.get_text().get_text() for cell in figure.axes[0].tables[0].get_celld().values()}
+    assert texts == {"image", "is", "was called", "score", "7", "8", "cat", "dog", "0.25", ""}
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -7,12 +7,12 @@ from aezsl.reporting.free_gallery import ATTRIBUTIONS, draw_free_gallery
 
 def predictions(*sources):
     rows = {"image_id": [f"{source}/1F600" for source in sources], "true": "elf", "predicted": "elf"}
-    return pd.DataFrame(rows).assign(label_space="unseen")
+    return pd.DataFrame(rows).assign(label_space="unseen", score=0.5)
 
 
 def test_only_free_drawings_are_shown_and_their_artists_named():
     shown = predictions("Appl", "Twtr", "OpenMoji")
-    figure = draw_free_gallery(shown, shown[["image_id"]].assign(path=None))
+    figure = draw_free_gallery(shown, shown[["image_id"]].assign(path="nowhere.png"))
     assert len(figure.axes) == 2
     assert all(words in figure.get_supxlabel() for words in ATTRIBUTIONS.values())
 
@@ -20,4 +20,4 @@ def test_only_free_drawings_are_shown_and_their_artists_named():
 def test_without_any_it_refuses():
     shown = predictions("Appl")
     with pytest.raises(DataError, match="default benchmark"):
-        draw_free_gallery(shown, shown[["image_id"]].assign(path=None))
+        draw_free_gallery(shown, shown[["image_id"]].assign(path="nowhere.png"))

@@ -1,0 +1,18 @@
+from click.testing import CliRunner
+
+from aezsl.cli import cli
+from aezsl.pipeline_registry import register_pipelines
+from aezsl.pipelines_command import describe_pipelines
+
+
+def test_every_pipeline_has_its_line():
+    described = describe_pipelines()
+    registered = {name for name in register_pipelines() if not name.startswith(("gzsl_", "__"))}
+    assert set(described) == registered | {"gzsl_<method>"}
+    assert [name for name, what in described.items() if len(what) < 20 or "\n" in what] == []
+
+
+def test_the_command_prints_them():
+    printed = CliRunner().invoke(cli, ["pipelines"]).output
+    assert len(printed.splitlines()) == len(describe_pipelines())
+    assert "kedro run without a name" in next(line for line in printed.splitlines() if line.startswith("aezsl_lr "))
