@@ -13,12 +13,12 @@ from aezsl.formats.emoji import Emoji
 from aezsl.formats.images import read_image
 from aezsl.serving.model_file import load_trained
 
-SEEN, UNSEEN = ("dog", "cat", "apple", "tangerine"), ("horse", "peach")
+SEEN, UNSEEN = ("dog", "cat", "banana", "tangerine"), ("horse", "peach")
 ATTRIBUTES = {
     "dog": (1, 0, 0, 0.5),
     "cat": (1, 0, 0.2, 0.2),
     "horse": (0.8, 0, 0, 1),
-    "apple": (0, 1, 0, 0.1),
+    "banana": (0, 1, 0, 0.1),
     "tangerine": (0, 1, 1, 0.1),
     "peach": (0.1, 1, 0.7, 0.1),
 }

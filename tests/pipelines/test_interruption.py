@@ -1,7 +1,6 @@
 """Feature extraction killed in the middle, by the signal that no program can catch."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -27,7 +26,7 @@ def write_images(root):
 
 
 def start_and_kill(project, command, store, log):
-    """Run until three shards are on disk, then kill; the shards that were there, and images counted as done."""
+    """Run until three shards are on disk, then kill; the shards that were there."""
     with log.open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "kedro", *command],
@@ -46,20 +45,18 @@ def start_and_kill(project, command, store, log):
             os.kill(process.pid, signal.SIGKILL)
             process.wait(60)
     assert process.returncode == -signal.SIGKILL
-    progress = [int(done) for done in re.findall(rf"(\d+)/{N_IMAGES}", log.read_text())]
-    return sorted(store.glob("*/*.parquet")), max(progress)
+    return sorted(store.glob("*/*.parquet"))
 
 
-def test_a_kill_loses_at_most_one_shard(make_project, tmp_path):
+def test_a_kill_loses_no_finished_shard(make_project, tmp_path):
     project = make_project()
     write_images(project.folder / "data/01_raw/own")
     store = project.folder / "data/04_feature/own/features"
     command = ["run", "--env=own", "--pipelines=ingestion,feature_extraction"]
     command.append(f"--params=feature_extraction.shard_size={SHARD},feature_extraction.batch_size=4")
-    shards, counted = start_and_kill(project, command, store, tmp_path / "log.txt")
+    shards = start_and_kill(project, command, store, tmp_path / "log.txt")
     kept = sum(pq.read_metadata(path).num_rows for path in shards)  # all of them whole
     assert 3 * SHARD <= kept < N_IMAGES
-    assert counted - kept <= SHARD
     written = [path.stat().st_mtime_ns for path in shards]
 
     again = project.kedro(*command)
