@@ -70,7 +70,12 @@ def _draw_table(shown: pd.DataFrame) -> Figure:
     axes = figure.subplots()
     axes.axis("off")
     cells = [
-        [figure_name(Path(str(row.image_id)).name), _true_name(row), figure_name(row.predicted), f"{row.score:.3g}"]
+        [
+            figure_name(Path(str(row.image_id)).name),
+            _true_name(row),
+            figure_name(str(row.predicted)),
+            f"{row.score:.3g}",
+        ]
         for row in shown.itertuples()
     ]
     table = axes.table(cells, colLabels=["image", "is", "was called", "score"], loc="upper center", cellLoc="left")

@@ -29,7 +29,7 @@ def make_preprocess(name: str) -> Preprocess:
 
 def least_size(preprocess: Preprocess) -> int:
     """Pixels of a side that an image must keep while it is decoded: somewhat more than the network looks at."""
-    side = max(preprocess(Image.new("RGB", (64, 64))).shape[1:])
+    side = int(max(preprocess(Image.new("RGB", (64, 64))).shape[1:]))
     return max(DRAFT_SIZE, side * 8 // 7)
 
 
