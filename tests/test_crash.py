@@ -1,10 +1,12 @@
 """How a command ends: the project's own errors in their sentence, all others as Python shows them."""
 
+import numpy as np
 import pytest
 from kedro.io import DatasetError
 
 from aezsl import crash
 from aezsl.errors import DataError
+from aezsl.methods import make_method
 
 
 def raised(error, cause=None):
@@ -43,6 +45,18 @@ def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
     assert shown == [error]
     assert capsys.readouterr().err == ""
     assert not (tmp_path / "info.log").exists()
+
+
+def spoilt(X):
+    with pytest.raises(ValueError) as caught:
+        make_method("eszsl", gamma=X).fit(np.ones((4, 2)), [0, 0, 1, 1], np.eye(2))
+    return caught.value
+
+
+def test_a_value_error_is_the_project_s_where_its_own_code_raises_it():
+    refused, accident = spoilt(-1.0), spoilt(np.ones(2))  # numpy complains of the truth of an array
+    assert crash.own_error(refused) is refused
+    assert crash.own_error(accident) is None
 
 
 def test_the_log_is_begun_anew_when_it_is_large_and_done_without_where_it_cannot_be(tmp_path, monkeypatch):
