@@ -44,6 +44,7 @@ def prepare_database(uri: str, experiment: Mapping[str, Any]) -> None:
 def _create(path: Path) -> None:
     from mlflow.store.db import utils
 
+    logging.getLogger(utils.__name__).setLevel(logging.WARNING)  # it tells of every table
     with written_whole(path) as temporary:
         engine = utils.create_sqlalchemy_engine_with_retry(f"sqlite:///{temporary}")  # type: ignore[no-untyped-call]
         utils._initialize_tables(engine)  # type: ignore[no-untyped-call]

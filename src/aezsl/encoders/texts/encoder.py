@@ -50,7 +50,9 @@ def load_encoder(encoder: str, fingerprint: str) -> Encode:
 
 def _sentences(folder: Path) -> Encode:
     from sentence_transformers import SentenceTransformer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()  # a second's loading is not worth one
     model = SentenceTransformer(str(folder), device="cpu")
 
     def encode(texts: Sequence[str]) -> Float32:
