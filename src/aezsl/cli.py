@@ -1,4 +1,4 @@
-"""The project's own commands, beside Kedro's: ``kedro repeat``, ``kedro classify`` and ``kedro pipelines``."""
+"""The project's own commands, beside Kedro's: ``kedro repeat``, ``classify``, ``pipelines`` and ``app``."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import click
 from kedro.framework.cli.project import run  # Kedro's own, which ``python -m aezsl`` finds here
 from kedro.framework.cli.utils import _split_params, env_option, split_string
 
+from aezsl.app_command import app
 from aezsl.classify_command import classify
 from aezsl.pipelines_command import pipelines
 
@@ -19,6 +20,7 @@ def cli() -> None:
 
 cli.add_command(classify)
 cli.add_command(pipelines)
+cli.add_command(app)
 
 
 def _seeds(_: click.Context, __: click.Parameter, value: str) -> list[int]:

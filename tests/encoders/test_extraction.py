@@ -157,3 +157,19 @@ def test_files_and_backbones_mix(images, store, tmp_path, monkeypatch):
 def test_one_file_of_weights_for_several_backbones_is_refused():
     with pytest.raises(ValueError, match="cannot be those of 2 backbones: give each its own"):
         encoder.make_encoder({"backbone": "vgg16+vgg19", "weights": "mine.pth", "layer": None})
+
+
+def test_photos_are_decoded_as_large_as_the_network_looks_at_them(tmp_path):
+    Image.new("RGB", (1600, 1200)).save(tmp_path / "photo.jpg")
+    seen = []
+
+    def looking_at(side):
+        def preprocess(image):
+            seen.append(min(image.size))
+            return np.zeros((3, side, side), dtype=np.float32)
+
+        return Backbone({"side": side}, lambda: (preprocess, lambda batch: batch.mean(axis=(2, 3))))
+
+    for side, expected in ((224, 600), (518, 600), (700, 1200)):
+        encoder.ImageEncoder((looking_at(side),)).load()([str(tmp_path / "photo.jpg")])
+        assert seen[-1] == expected

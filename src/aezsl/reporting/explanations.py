@@ -39,7 +39,7 @@ def explain_cases(
     pairs = pd.Series(rescued).groupby([y[rescued], before[rescued]], sort=True).apply(list)
     pairs = pairs.iloc[np.argsort(-pairs.map(len).to_numpy(), kind="stable")]
     pairs = pairs[~pairs.index.get_level_values(0).duplicated()].iloc[: settings["cases"]]  # one per class
-    names = _attribute_names(attribute_names, semantic_embedding, S.shape[1])
+    names = named_dimensions(attribute_names, semantic_embedding["sources"], S.shape[1])
     paths = images.set_index("image_id")["path"]
     cases = []
     for pair, rows in pairs.items():
@@ -62,9 +62,9 @@ def explain_cases(
     return {"attributes": names is not None, "rescued": len(rescued), "lost": lost, "cases": cases, "why": ""}
 
 
-def _attribute_names(names: list[str], settings: dict[str, Any], width: int) -> list[str] | None:
+def named_dimensions(names: list[str], sources: list[dict[str, Any]], width: int) -> list[str] | None:
     """Names of the semantic dimensions, where each is one attribute; None for text and mixtures."""
-    kinds = [source.get("kind") for source in settings["sources"]]
+    kinds = [source.get("kind") for source in sources]
     return names if kinds == ["attributes"] and len(names) == width else None
 
 
@@ -112,7 +112,7 @@ def representative_attributes(
 
 def neighbours(problem: Problem, a: Array, split: pd.DataFrame, paths: pd.Series, count: int) -> list[dict[str, Any]]:
     """The seen classes whose semantics are nearest to ``a`` by cosine, each with one training image."""
-    cosines = seen_cosines(problem, a)
+    cosines = seen_cosines(problem.S_seen, a)
     training = split[split[problem.setting] == "train"].drop_duplicates("class_name").set_index("class_name")
     return [
         {
@@ -124,9 +124,9 @@ def neighbours(problem: Problem, a: Array, split: pd.DataFrame, paths: pd.Series
     ]
 
 
-def seen_cosines(problem: Problem, a: Array) -> Array:
+def seen_cosines(S_seen: Array, a: Array) -> Array:
     """Cosines between a vector and the semantics of all seen classes."""
-    cosines: Array = problem.S_seen @ a / (np.linalg.norm(problem.S_seen, axis=1) * np.linalg.norm(a))
+    cosines: Array = S_seen @ a / (np.linalg.norm(S_seen, axis=1) * np.linalg.norm(a))
     return cosines
 
 
@@ -153,7 +153,7 @@ def explain_mapping(
     mappings = [np.asarray(W, dtype=np.float32) for W in aezsl.mappings(drawn.tolist())]
     shared = np.mean(mappings, axis=0)
     moved = [float(np.linalg.norm(W - shared) / np.linalg.norm(shared)) for W in mappings]
-    cosines = seen_cosines(problem, S[c])
+    cosines = seen_cosines(problem.S_seen, S[c])
     counts, edges = np.histogram(cosines**2, bins=20)
     strongest = np.argsort(-np.abs(cosines), kind="stable")[: settings["weights"]]
     return {

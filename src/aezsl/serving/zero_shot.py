@@ -13,6 +13,7 @@ from scipy.special import softmax
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Picture
 from aezsl.errors import DataError
+from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import METHODS
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses, Recipe
@@ -70,12 +71,16 @@ def answer(trained: TrainedModel, features: Array, targets: NamedClasses, top: i
         raise ValueError(f"top must be at least 1, got {top}")
     rows = trained.recipe.features(np.asarray(features, dtype=np.float64))
     ranking = trained.model.rank(rows, targets.vectors, len(targets.names))
+    names = np.array(targets.names, dtype=object)[ranking.classes]
+    lines = (zip(own, of, strict=True) for own, of in zip(names, shares(ranking, trained.spread), strict=True))
+    return [[{"label": label, "score": float(share)} for label, share in line][:top] for line in lines]
+
+
+def shares(ranking: Ranking, spread: float) -> Array:
+    """Scores as shares of one (n, k), in the order of the ranking; see ``classify``."""
     # A transductive method puts its final label first, whatever the scores say: the scores follow that order.
     scores = np.minimum.accumulate(np.sort(ranking.scores.astype(np.float64), axis=1)[:, ::-1], axis=1)
-    shares = softmax(scores / trained.spread, axis=1)
-    names = np.array(targets.names, dtype=object)[ranking.classes]
-    lines = (zip(own, share, strict=True) for own, share in zip(names, shares, strict=True))
-    return [[{"label": label, "score": float(share)} for label, share in line][:top] for line in lines]
+    return np.asarray(softmax(scores / spread, axis=1))
 
 
 def label_targets(recipe: Recipe, labels: str | Sequence[str] | Mapping[str, str]) -> NamedClasses:

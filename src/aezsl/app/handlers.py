@@ -1,0 +1,198 @@
+"""What the page asks, each a function of a visitor and a request: no web server is needed to call them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from aezsl.app.lessons import Lesson, Lessons
+from aezsl.app.library import SMALL, Library
+from aezsl.app.opened import MAX_CLASSES, MAX_NAME, Described, OpenModel
+from aezsl.app.runs import measured
+from aezsl.app.visitors import MAX_PHOTOS, Visitor
+from aezsl.app.why import explain
+from aezsl.data.spreadsheet import escape_formulas
+from aezsl.errors import DataError
+from aezsl.reporting.pictures import data_uri
+from aezsl.serving.requests import MAX_DESCRIPTION, MAX_IMAGE
+
+#: Names in a line of the downloaded table.
+TABLE_NAMES = 5
+
+Answer = dict[str, Any]
+Asked = Mapping[str, Any]
+
+
+class Handlers:
+    """The page's questions about the models of a library."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.questions: dict[str, Callable[[Visitor, Asked], Answer]] = {
+            "models": self.models,
+            "model": self.model,
+            "example": self.example,
+            "forget": self.forget,
+            "scores": self.scores,
+            "table": self.table,
+            "why": self.why,
+            "ask": self.ask,
+            "guess": self.guess,
+            "runs": self.runs,
+            "begin": self.begin,
+            "train": self.train,
+            "progress": self.progress,
+        }
+        place = library.place
+        self._lessons = Lessons(place.root, place.models.parent, place.training)
+
+    def models(self, visitor: Visitor, asked: Asked) -> Answer:
+        """All trained models, the one to begin with first, and what a visitor may send."""
+        names = self.library.names()
+        limits = {"photos": MAX_PHOTOS, "bytes": MAX_IMAGE, "classes": MAX_CLASSES, "name": MAX_NAME}
+        return {
+            "models": [
+                {"id": name, "label": self.library.label(name), "refines": self.library.refines(name)} for name in names
+            ],
+            "teaches": bool(self.library.place.training),
+            "limits": {**limits, "description": MAX_DESCRIPTION},
+        }
+
+    def model(self, visitor: Visitor, asked: Asked) -> Answer:
+        """What the page shows of a model: its classes, its examples, what can be done with it."""
+        model, name = self._model(asked)
+        pictures = self.library.pictures(name)
+        classes = model.prefilled()
+        new = [own for own, _ in classes]
+        examples = [data_uri(path, SMALL) for path in pictures.examples(new)]
+        return {
+            "classes": classes,
+            "describable": model.describable,
+            "known": model.names("seen"),
+            "n_new": len(model.names("unseen")),
+            "examples": examples,
+            "tests": len(pictures.tests(new)),
+        }
+
+    def photo(self, visitor: Visitor, content: bytes, name: str) -> Answer:
+        """Look at a photo that the visitor sent; the photo itself is not kept."""
+        if len(content) > MAX_IMAGE:
+            raise DataError(f"a photo may have {MAX_IMAGE // 2**20} MB: make it smaller")
+        return {"photo": visitor.add(content, self.library.open(name))}
+
+    def example(self, visitor: Visitor, asked: Asked) -> Answer:
+        """Look at one of the examples of a model, or with this model at one ``of`` another."""
+        model, name = self._model({"model": asked.get("of", asked.get("model"))})
+        examples = self.library.pictures(name).examples([own for own, _ in model.prefilled()])
+        number = asked.get("number")
+        if not isinstance(number, int) or not 0 <= number < len(examples):
+            raise DataError(f"expected the number of an example below {len(examples)}, got {number!r}")
+        return {"photo": visitor.add(examples[number].read_bytes(), self._model(asked)[0])}
+
+    def forget(self, visitor: Visitor, asked: Asked) -> Answer:
+        """Forget all photos of the visitor."""
+        visitor.forget()
+        return {}
+
+    def scores(self, visitor: Visitor, asked: Asked) -> Answer:
+        """Names of photos, best first; where they were refined, what that changed."""
+        model = self._model(asked)[0]
+        classes, photos = self._classes(asked, model), _photos(asked)
+        features = visitor.features(photos, model)
+        answers = model.name(features, classes)
+        if not asked.get("refine"):
+            return {"answers": answers}
+        refined = model.name(features, classes, refine=True)
+        pairs = [(before["names"][0], after["names"][0]) for before, after in zip(answers, refined, strict=True)]
+        changed = [
+            {"place": place, "before": before, "after": after}
+            for place, (before, after) in enumerate(pairs)
+            if before != after
+        ]
+        return {"answers": refined, "changed": changed}
+
+    def table(self, visitor: Visitor, asked: Asked) -> Answer:
+        """The same as CSV, which a spreadsheet opens without computing anything."""
+        files = asked.get("files")
+        answers = self.scores(visitor, asked)["answers"]
+        if not isinstance(files, list) or len(files) != len(answers) or not all(isinstance(f, str) for f in files):
+            raise DataError("expected the name of the file of every photo")
+        lines = []
+        for file, answer in zip(files, answers, strict=True):
+            line: dict[str, Any] = {"file": file}
+            for place, (own, share) in enumerate(zip(answer["names"], answer["shares"], strict=True), start=1):
+                if place <= TABLE_NAMES:
+                    line |= {f"name_{place}": own, f"share_{place}": round(share, 4)}
+            lines.append(line)
+        return {"csv": escape_formulas(pd.DataFrame(lines)).to_csv(index=False)}
+
+    def why(self, visitor: Visitor, asked: Asked) -> Answer:
+        """What speaks for one name of a photo and against another."""
+        model, name = self._model(asked)
+        classes, photos = self._classes(asked, model), _photos(asked)
+        features = visitor.features(photos[:1], model)[0]
+        first, second = str(asked.get("first")), str(asked.get("second"))
+        return explain(model, self.library.pictures(name), features, classes, first, second)
+
+    def ask(self, visitor: Visitor, asked: Asked) -> Answer:
+        """A picture to guess."""
+        model, name = self._model(asked)
+        return visitor.quiz.ask(model, self.library.pictures(name))
+
+    def guess(self, visitor: Visitor, asked: Asked) -> Answer:
+        """Who was right."""
+        return visitor.quiz.guess(self._model(asked)[0], str(asked.get("name")))
+
+    def runs(self, visitor: Visitor, asked: Asked) -> Answer:
+        """What was measured of a model on test images."""
+        _, name = self._model(asked)
+        place = self.library.place
+        return {"measured": measured(place.tracking, place.runs_page, *name.split("/", 1))}
+
+    def begin(self, visitor: Visitor, asked: Asked) -> Answer:
+        """Begin a collection of the visitor's own images."""
+        if not self.library.place.training:
+            raise DataError("nothing can be taught on this page")
+        visitor.lesson = self._lessons.begin(str(asked.get("name")), asked.get("classes"))
+        return {}
+
+    def lesson_photo(self, visitor: Visitor, content: bytes, number: str) -> Answer:
+        """A photo of a class of the collection."""
+        self._lessons.add(_lesson(visitor), int(number) if number.isdecimal() else -1, content)
+        return {}
+
+    def train(self, visitor: Visitor, asked: Asked) -> Answer:
+        """Train on the collection."""
+        self._lessons.train(_lesson(visitor))
+        return {}
+
+    def progress(self, visitor: Visitor, asked: Asked) -> Answer:
+        """How far the training is."""
+        lesson = _lesson(visitor)
+        return {"state": lesson.state, "share": lesson.share, "sentence": lesson.sentence, "name": lesson.name}
+
+    def _model(self, asked: Asked) -> tuple[OpenModel, str]:
+        name = str(asked.get("model"))
+        return self.library.open(name), name
+
+    def _classes(self, asked: Asked, model: OpenModel) -> tuple[Described, ...]:
+        given = asked.get("classes")
+        fits = isinstance(given, list) and all(
+            isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one) for one in given
+        )
+        if not fits or given is None:
+            raise DataError("expected classes as a list of pairs, name and description")
+        return model.classes([(name.strip(), text.strip() if model.describable else "") for name, text in given])
+
+
+def _lesson(visitor: Visitor) -> Lesson:
+    if visitor.lesson is None:
+        raise DataError("no collection has been begun: name one first")
+    return visitor.lesson
+
+
+def _photos(asked: Asked) -> list[str]:
+    photos = asked.get("photos")
+    if not isinstance(photos, list) or not all(isinstance(photo, str) for photo in photos):
+        raise DataError("expected photos as a list of those that were sent before")
+    return photos

@@ -1,0 +1,134 @@
+"""Where a project keeps what the page shows: trained models, and pictures of their classes."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import pandas as pd
+
+from aezsl.app.opened import OpenModel
+from aezsl.errors import DataError
+from aezsl.methods import METHODS
+from aezsl.reporting.pictures import data_uri
+from aezsl.serving.model_file import ModelFolder
+
+#: Models in memory together.
+KEPT_MODELS = 4
+
+#: Photos offered to those who have none at hand, and widths of pictures in pixels.
+EXAMPLES, SMALL, LARGE = 8, 160, 420
+
+
+@dataclass(frozen=True)
+class Place:
+    """Folders of one benchmark, as the command that opens the page found them; others lie beside them."""
+
+    root: Path  # of the project
+    models: Path  # <method>/model.npz
+    tables: Path  # images.parquet and split.parquet
+    method: str  # whose model is shown first
+    tracking: str = ""  # where MLflow keeps runs
+    training: tuple[str, ...] = ()  # the command that trains on a collection, {name}; without it nothing is taught
+    runs_page: str = ""  # where MLflow's own page is, when somebody opens it
+
+    @property
+    def benchmark(self) -> str:
+        """Its name."""
+        return self.models.name
+
+
+class Pictures:
+    """The images of a benchmark, where there are any."""
+
+    def __init__(self, root: Path, tables: Path) -> None:
+        self._root, self._tables = root, tables
+
+    @cached_property
+    def _images(self) -> pd.DataFrame:
+        """image_id, class_name, path, zsl (train or test); nothing where images have not been listed."""
+        files = [self._tables / f"{name}.parquet" for name in ("images", "split")]
+        if not all(file.is_file() for file in files):
+            return pd.DataFrame({"class_name": [], "path": [], "zsl": []}, dtype=str)
+        images, split = (pd.read_parquet(file) for file in files)
+        if "path" not in images:
+            return pd.DataFrame({"class_name": [], "path": [], "zsl": []}, dtype=str)
+        joined = split[["image_id", "class_name", "zsl"]].merge(images[["image_id", "path"]], on="image_id")
+        return joined[joined["path"].notna()]
+
+    @cached_property
+    def _first(self) -> dict[str, str]:
+        training = self._images[self._images["zsl"] == "train"].drop_duplicates("class_name")
+        return dict(zip(training["class_name"], training["path"], strict=True))
+
+    def of_class(self, name: str) -> str:
+        """A training picture of a class as a data URI; empty where there is none."""
+        path = self._first.get(name)
+        return data_uri(self._root / path, SMALL) if path else ""
+
+    def tests(self, names: list[str]) -> list[tuple[str, Path]]:
+        """Class and file of every test image of some classes."""
+        found = self._images[(self._images["zsl"] == "test") & self._images["class_name"].isin(names)]
+        pairs = zip(found["class_name"], found["path"], strict=True)
+        return [(name, file) for name, path in pairs if (file := self._root / path).is_file()]
+
+    def examples(self, names: list[str]) -> list[Path]:
+        """Test images of some classes, evenly chosen among the classes, one of each."""
+        first = dict(reversed(self.tests(names)))
+        chosen = [first[name] for name in names if name in first]
+        return [chosen[i] for i in np.unique(np.linspace(0, len(chosen) - 1, EXAMPLES).astype(int))] if chosen else []
+
+
+class Library:
+    """All trained models of a project, by ``benchmark/method``; those of the chosen benchmark come first."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._open: OrderedDict[tuple[str, float], OpenModel] = OrderedDict()
+        self._pictures: dict[str, Pictures] = {}
+        self._lock = Lock()
+
+    def names(self) -> list[str]:
+        """What can be opened; the one to be shown first is the first."""
+        chosen, models = self.place.benchmark, self.place.models
+        benchmarks = sorted(path.name for path in models.parent.glob("*") if path.is_dir() and path.name != chosen)
+        found = [f"{one}/{name}" for one in (chosen, *benchmarks) for name in self._folder(one).trained()]
+        found = [name for name in found if name.partition("/")[2].removeprefix("gzsl_") in METHODS]
+        return sorted(found, key=lambda name: name != f"{chosen}/{self.place.method}")
+
+    def label(self, name: str) -> str:
+        """What the page calls a model."""
+        benchmark, _, method = name.partition("/")
+        plain = method.removeprefix("gzsl_")
+        return f"{METHODS[plain].label}{' (known and new classes)' if plain != method else ''}, {benchmark}"
+
+    def refines(self, name: str) -> bool:
+        """Whether a model can learn from the photos it is to name."""
+        return METHODS[name.partition("/")[2].removeprefix("gzsl_")].pool
+
+    def open(self, name: str) -> OpenModel:
+        """A model, read from disk where it is not in memory as it is there."""
+        if name not in self.names():
+            raise DataError(f"there is no trained model {name!r}: choose one of the list")
+        benchmark, _, method = name.partition("/")
+        key = name, (self._folder(benchmark).folder / method / "model.npz").stat().st_mtime
+        with self._lock:
+            if key not in self._open:
+                self._open[key] = OpenModel(self._folder(benchmark).load(method))
+            self._open.move_to_end(key)
+            while len(self._open) > KEPT_MODELS:
+                self._open.popitem(last=False)
+            return self._open[key]
+
+    def pictures(self, name: str) -> Pictures:
+        """The images of the benchmark of a model."""
+        benchmark = name.partition("/")[0]
+        with self._lock:
+            if benchmark not in self._pictures:
+                self._pictures[benchmark] = Pictures(self.place.root, self.place.tables.parent / benchmark)
+            return self._pictures[benchmark]
+
+    def _folder(self, benchmark: str) -> ModelFolder:
+        return ModelFolder(self.place.models.parent / benchmark)

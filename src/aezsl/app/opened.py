@@ -1,0 +1,145 @@
+"""A trained model as the page asks it: photos one by one, classes as visitors edit them."""
+
+import logging
+from collections.abc import Sequence
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aezsl.arrays import Array
+from aezsl.errors import DataError
+from aezsl.formats.images import read_image
+from aezsl.methods import TargetClassifier
+from aezsl.serving.recipe import NamedClasses
+from aezsl.serving.requests import MAX_DESCRIPTION
+from aezsl.serving.trained import TrainedModel
+from aezsl.serving.zero_shot import BY_TEXT, shares
+
+log = logging.getLogger(__name__)
+
+#: Classes among which the page chooses at most, and characters of a name.
+MAX_CLASSES, MAX_NAME = 300, 200
+
+#: Vectors of descriptions, and sets of classes a model has adapted to, that are kept in memory.
+KEPT_VECTORS, KEPT_SETS = 5_000, 16
+
+#: A name and a description; the page has an empty one where the model knows classes by something else than words.
+Described = tuple[str, str]
+
+
+class OpenModel:
+    """A trained model with what it has computed lately. Any number of visitors ask it at once; none changes it."""
+
+    def __init__(self, trained: TrainedModel) -> None:
+        if any(part["backbone"] == "file" for part in trained.recipe.backbone["parts"]):
+            raise DataError("this model has learnt from numbers in a file, not from photos: choose another model")
+        self.trained = trained
+        self.adapted = lru_cache(maxsize=KEPT_SETS)(self._adapt)
+        known = trained.recipe.classes
+        texts = known["text"].fillna("") if "text" in known else [""] * len(known)
+        self._texts = dict(zip(known["class_name"], texts, strict=True))
+        self._vectors: dict[Described, Array] = {}
+        self._encoding, self._embedding = Lock(), Lock()
+
+    @property
+    def describable(self) -> bool:
+        """Whether words can describe a class to this model."""
+        return all(source["kind"] in BY_TEXT for source in self.trained.recipe.sources)
+
+    @property
+    def sees_by(self) -> str:
+        """What tells whether two models see photos alike, and can share features."""
+        return str(self.trained.recipe.backbone["fingerprint"])
+
+    def names(self, role: str) -> list[str]:
+        """Classes of training of a role."""
+        classes = self.trained.recipe.classes
+        found: list[str] = classes.loc[classes["role"] == role, "class_name"].tolist()
+        return found
+
+    def prefilled(self) -> list[Described]:
+        """The classes that the page begins with: the unseen ones of training, as many as it may have."""
+        return [self._as_described(name) for name in self.names("unseen")[:MAX_CLASSES]]
+
+    def _as_described(self, name: str) -> Described:
+        return name, self._texts[name] if self.describable else ""
+
+    def encode(self, content: bytes) -> Array:
+        """Features (d,) of a photo, as the backbone gives them."""
+        picture = read_image(content, "the photo")
+        with self._encoding:  # networks need all cores for one photo: visitors wait their turn
+            features: Array = self.trained.encode()([picture])[0]
+        return features
+
+    def warm_up(self) -> None:
+        """Load what the first visitor would have to wait for."""
+        try:
+            if self.describable:
+                self._embed([("a", "a word")])
+            self.trained.encode()
+        except Exception as error:  # whoever needs it will be told in a sentence
+            log.warning("not everything that visitors may need can be loaded: %s", error)
+
+    def classes(self, given: Sequence[Described]) -> tuple[Described, ...]:
+        """Classes as a visitor gave them, checked."""
+        if not given or len(given) > MAX_CLASSES:
+            raise DataError(f"expected 1 to {MAX_CLASSES} classes to choose among, got {len(given)}")
+        names = [name for name, _ in given]
+        for number, (name, text) in enumerate(given):
+            if not name or len(name) > MAX_NAME:
+                raise DataError(f"class {number + 1} needs a name of 1 to {MAX_NAME} characters: type one")
+            if names.index(name) < number:
+                raise DataError(f"there are two classes called {name!r}: give each a name of its own")
+            if len(text) > MAX_DESCRIPTION:
+                raise DataError(f"the description of {name!r} has more than {MAX_DESCRIPTION} characters: shorten it")
+            if self.describable and not text:
+                raise DataError(f"{name!r} has no description: say in a few words what it looks like")
+            if not self.describable and name not in self._texts:
+                raise DataError(f"this model knows no class {name!r} and cannot read descriptions: pick a known name")
+        return tuple(given)
+
+    def targets(self, classes: Sequence[Described]) -> NamedClasses:
+        """The numbers of checked classes: those of training where nothing was edited, else of the description."""
+        recipe = self.trained.recipe
+        own = [c for c in classes if c[0] in self._texts and self._as_described(c[0]) == c]
+        new = [c for c in classes if c not in set(own)]
+        vectors = dict(zip(new, self._embed(new), strict=True))
+        if own:
+            known = recipe.targets(pd.DataFrame({"class_name": [name for name, _ in own]}))
+            vectors |= dict(zip(own, known.vectors, strict=True))
+        return NamedClasses([name for name, _ in classes], np.vstack([vectors[c] for c in classes]))
+
+    def _embed(self, described: Sequence[Described]) -> list[Array]:
+        with self._embedding:
+            missing = [c for c in described if c not in self._vectors]
+            if len(self._vectors) + len(missing) > KEPT_VECTORS:
+                self._vectors.clear()
+                missing = list(described)
+            if missing:
+                table = pd.DataFrame(missing, columns=["class_name", "text"])
+                self._vectors |= dict(zip(missing, self.trained.recipe.targets(table).vectors, strict=True))
+            return [self._vectors[c] for c in described]
+
+    def _adapt(self, classes: tuple[Described, ...]) -> TargetClassifier:
+        return self.trained.model.adapt(self.targets(classes).vectors)
+
+    def name(self, features: Array, classes: tuple[Described, ...], refine: bool = False) -> list[dict[str, Any]]:
+        """For every row of features (n, d) all classes, best first, with shares of one.
+
+        refine : learn from these rows together, where the method can; else every row is named by itself.
+        """
+        rows = self.trained.recipe.features(np.asarray(features, dtype=np.float64))
+        classifier = self.adapted(classes)
+        if refine:
+            if not self.trained.model.transductive:
+                raise DataError("this model names every photo by itself: choose one that learns from photos to refine")
+            classifier = self.trained.model.adapt(classifier.S_target, rows)
+        ranking = classifier.rank(rows, len(classes))
+        names = np.array([name for name, _ in classes], dtype=object)[ranking.classes]
+        return [
+            {"names": own.tolist(), "shares": share.tolist()}
+            for own, share in zip(names, shares(ranking, self.trained.spread), strict=True)
+        ]

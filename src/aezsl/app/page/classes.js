@@ -1,0 +1,70 @@
+// The table of classes to choose among: edit, add and delete in place.
+
+import { find, make, state } from "./common.js";
+
+let edited = () => {};
+export const whenEdited = (work) => (edited = work);
+
+export const classes = () =>
+  [...find("classes").rows].map((row) => [...row.querySelectorAll("input, textarea")].map((field) => field.value)).map(([name, text = ""]) => [name, text]);
+
+function row(name, text) {
+  const line = make("tr");
+  const own = make("input", { value: name, maxLength: state.limits.name, spellcheck: false });
+  own.setAttribute("aria-label", "Name of a class");
+  if (!state.about.describable) own.setAttribute("list", "known");
+  const remove = make("button", { className: "plain", textContent: "✕" });
+  const rename = () => remove.setAttribute("aria-label", `Delete ${own.value || "the class without a name"}`);
+  rename();
+  own.addEventListener("input", rename);
+  remove.addEventListener("click", () => {
+    const next = line.nextElementSibling ?? line.previousElementSibling;
+    line.remove();
+    (next?.querySelector("button") ?? find("add")).focus();
+    edited();
+  });
+  line.append(make("td", {}, own));
+  if (state.about.describable) {
+    const words = make("textarea", { value: text, rows: 1, maxLength: state.limits.description });
+    words.setAttribute("aria-label", "Description of the class");
+    line.append(make("td", {}, words));
+  } else line.append(make("td"));
+  line.append(make("td", {}, remove));
+  return line;
+}
+
+export function showClasses() {
+  const { describable, known, classes: first } = state.about;
+  find("classes-note").textContent = describable
+    ? "Say in a few words what each looks like. Edit, add or delete: the names above change at once."
+    : "This model knows classes by measured attributes, so only the names that it has learnt can be chosen.";
+  find("described").hidden = !describable;
+  find("known").replaceChildren(...(describable ? [] : [...known, ...first.map(([name]) => name)]).map((name) => new Option(name)));
+  find("classes").replaceChildren(...first.map(([name, text]) => row(name, text)));
+  filter();
+}
+
+function filter() {
+  const wanted = find("find").value.toLowerCase();
+  const given = classes();
+  [...find("classes").rows].forEach((line, place) => (line.hidden = !given[place].join(" ").toLowerCase().includes(wanted)));
+}
+
+find("find").addEventListener("input", filter);
+find("classes").addEventListener("input", () => edited());
+find("add").addEventListener("click", () => {
+  find("find").value = "";
+  filter();
+  const line = row("", "");
+  find("classes").prepend(line);
+  find("scroll").scrollTop = 0;
+  line.querySelector("input").focus();
+});
+find("empty").addEventListener("click", () => {
+  find("classes").replaceChildren();
+  find("add").click();
+});
+find("restore").addEventListener("click", () => {
+  showClasses();
+  edited();
+});

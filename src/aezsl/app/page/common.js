@@ -1,0 +1,79 @@
+// What all parts of the page share: asking the server, saying what went wrong, making elements.
+
+export const find = (id) => document.getElementById(id);
+
+export const plain = (name) => name.replaceAll("_", " ");
+
+export const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
+
+// What several parts know: the chosen model, what may be sent, and the photos, {id, send, url, name}.
+export const state = { model: "", models: [], about: null, limits: {}, photos: [] };
+
+export class Refused extends Error {
+  constructor(sentence, status) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+async function read(response) {
+  const answer = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
+  if (!response.ok) throw new Refused(answer.error, response.status);
+  return answer;
+}
+
+async function send(address, options) {
+  let response;
+  try {
+    response = await fetch(address, { method: "POST", ...options });
+  } catch {
+    throw new Refused("The page's server does not answer: is the command that opened it still running?", 0);
+  }
+  return read(response);
+}
+
+export const ask = (question, about = {}) =>
+  send(`api/${question}`, { headers: { "Content-Type": "application/json" }, body: JSON.stringify({ model: state.model, ...about }) });
+
+export const sendPhoto = (photo, model) =>
+  send(`api/photo?model=${encodeURIComponent(model)}`, { body: photo });
+
+export const sendFile = (address, file) => send(address, { body: file });
+
+let saying;
+export function say(sentence) {
+  const message = find("message");
+  clearTimeout(saying);
+  message.textContent = sentence ? sentence[0].toUpperCase() + sentence.slice(1) : "";
+  message.hidden = !sentence;
+  if (sentence) saying = setTimeout(() => say(""), 12000);
+}
+
+// Run what a button starts; errors become the sentence at the top.
+export const guarded = (work) => async (...given) => {
+  try {
+    say("");
+    return await work(...given);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    say(error.message);
+  }
+};
+
+export function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+export function bar(label, share, number, against = false, tag = "div") {
+  const length = make("i", { className: against ? "against" : "" });
+  length.style.width = percent(Math.min(1, share));
+  return make(
+    tag,
+    { className: "bar" },
+    make("span", { textContent: label }),
+    make("span", { className: "length" }, length),
+    make("span", { className: "number", textContent: number }),
+  );
+}

@@ -1,0 +1,53 @@
+// Compare: two models on the same photos, and what was measured of each.
+
+import { ask, find, guarded, make, percent, plain, state } from "./common.js";
+import { asked } from "./naming.js";
+
+const label = (id) => state.models.find((one) => one.id === id).label;
+
+export function showOthers() {
+  const others = state.models.filter((one) => one.id !== state.model);
+  find("other").replaceChildren(...others.map((one) => new Option(one.label, one.id)));
+  find("go").disabled = !others.length;
+  find("side").replaceChildren();
+  find("measured").replaceChildren();
+}
+
+const table = (head, rows) =>
+  make(
+    "table",
+    {},
+    make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col", textContent: text })))),
+    make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))))),
+  );
+
+async function showSide(models) {
+  const [ours, theirs] = [await asked("scores", {}, state.photos, models[0]), await asked("scores", {}, state.photos, models[1])];
+  const named = (answer) => `${plain(answer.names[0])} ${percent(answer.shares[0])}`;
+  const rows = state.photos.map((photo, place) => [
+    make("img", { src: photo.url, alt: photo.name }),
+    named(ours.answers[place]),
+    named(theirs.answers[place]),
+  ]);
+  const same = rows.filter((_, place) => ours.answers[place].names[0] === theirs.answers[place].names[0]).length;
+  find("side").replaceChildren(table(["Photo", ...models.map(label)], rows));
+  find("compare-note").textContent = `They agree on ${same} of ${rows.length} photos.`;
+}
+
+async function showMeasured(models) {
+  const found = [];
+  for (const model of models) found.push((await ask("runs", { model })).measured);
+  const keys = [...new Set(found.flatMap((one) => Object.keys(one.metrics ?? {})))];
+  const value = (one, key) => (one.metrics?.[key] === undefined ? "–" : String(Number(one.metrics[key].toFixed(4))));
+  const rows = keys.map((key) => [key, ...found.map((one) => value(one, key))]);
+  const link = (one) => (one.link ? make("a", { href: one.link, textContent: "open the run", target: "_blank", rel: "noopener" }) : "–");
+  rows.push(["All about the run", ...found.map(link)]);
+  find("measured").replaceChildren(keys.length ? table(["", ...models.map(label)], rows) : "Nothing was measured of these models.");
+}
+
+find("go").addEventListener("click", guarded(async () => {
+  const models = [state.model, find("other").value];
+  if (state.photos.length) await showSide(models);
+  else find("compare-note").textContent = "Add photos under Name to see both models name them.";
+  await showMeasured(models);
+}));

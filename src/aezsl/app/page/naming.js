@@ -1,0 +1,177 @@
+// Name: photos, the names that suit them, refinement, the table to download.
+
+import { ask, bar, find, guarded, make, percent, plain, Refused, say, sendPhoto, state } from "./common.js";
+import { classes, whenEdited } from "./classes.js";
+import { forgetReasons } from "./reasons.js";
+
+const SHOWN = 10;
+const WAIT = 200; // milliseconds after the last key
+
+export let answers = [];
+export let selected = 0;
+
+// A class that is being typed is left out until it has a name and a description.
+const finished = () => classes().filter(([name, text]) => name.trim() && (text.trim() || !state.about.describable));
+
+// Ask about all photos; those that the server does not have for this model are sent again.
+export async function asked(question, about = {}, photos = state.photos, model = state.model) {
+  const body = () => ({ model, classes: finished(), photos: photos.map((photo) => photo.id), ...about });
+  try {
+    return await ask(question, body());
+  } catch (error) {
+    if (error.status !== 409) throw error;
+    for (const photo of photos) photo.id = (await photo.send(model)).photo;
+    return ask(question, body());
+  }
+}
+
+let turn = 0;
+export const refresh = guarded(async () => {
+  const mine = ++turn;
+  const refines = state.models.find((one) => one.id === state.model)?.refines;
+  find("refine").disabled = !refines || state.photos.length < 2;
+  find("refine").checked &&= !find("refine").disabled;
+  find("gallery-part").hidden = !state.photos.length;
+  let changed = null;
+  if (!state.photos.length || !finished().length) answers = [];
+  else {
+    const answer = await asked("scores", { refine: find("refine").checked });
+    if (mine !== turn) return; // a later question is under way
+    ({ answers, changed = null } = answer);
+  }
+  selected = Math.max(0, Math.min(selected, state.photos.length - 1));
+  showNote(refines, changed);
+  showGallery();
+  showAnswer();
+});
+
+function showNote(refines, changed) {
+  const better = state.models.filter((one) => one.refines).map((one) => one.label);
+  let note = "";
+  if (!refines) note = better.length ? `This model names every photo by itself. Choose ${better[0]} to learn from photos.` : "This model names every photo by itself.";
+  else if (state.photos.length < 2) note = "Add more photos: with several of each class, names become more reliable.";
+  else if (changed && !changed.length) note = "Learning from the photos has changed no name.";
+  else if (changed) {
+    const list = changed.map(({ place, before, after }) => `${state.photos[place].name}: ${plain(before)} → ${plain(after)}`);
+    note = `Learning from the photos has changed ${changed.length} of ${state.photos.length} names. ${list.slice(0, 10).join("; ")}.`;
+  }
+  find("refine-note").textContent = note;
+}
+
+function showGallery() {
+  const tiles = state.photos.map((photo, place) => {
+    const best = answers[place]?.names[0];
+    const caption = best ? `${plain(best)} ${percent(answers[place].shares[0])}` : photo.name;
+    const tile = make("button", {}, make("img", { src: photo.url, alt: "" }), caption);
+    tile.setAttribute("aria-label", `${photo.name}: ${caption}`);
+    tile.setAttribute("aria-pressed", place === selected);
+    tile.addEventListener("click", () => {
+      selected = place;
+      for (const [other, item] of [...find("gallery").children].entries()) item.firstChild.setAttribute("aria-pressed", other === place);
+      showAnswer();
+    });
+    return make("li", {}, tile);
+  });
+  find("gallery").replaceChildren(...tiles);
+}
+
+function showAnswer() {
+  const photo = state.photos[selected];
+  const answer = answers[selected];
+  find("answer-part").hidden = !answer;
+  find("answer-empty").hidden = !!answer;
+  find("why-part").hidden = !(answer?.names.length > 1);
+  forgetReasons();
+  if (!answer) {
+    find("answer-title").textContent = "What is it?";
+    return;
+  }
+  find("answer-title").textContent = `${plain(answer.names[0])}, ${percent(answer.shares[0])}`;
+  Object.assign(find("shown"), { src: photo.url, alt: photo.name });
+  const names = answer.names.slice(0, SHOWN);
+  find("bars").replaceChildren(...names.map((name, place) => bar(plain(name), answer.shares[place], percent(answer.shares[place]), false, "li")));
+  find("why").textContent = `Why ${plain(names[0])} and not ${plain(names[1] ?? "")}?`;
+}
+
+// send : shows the photo to a model, and again where the server has forgotten it.
+async function add(name, url, send) {
+  if (state.photos.length >= state.limits.photos) throw new Refused(`At most ${state.limits.photos} photos are looked at together: remove some first.`);
+  const id = (await send(state.model)).photo;
+  if (!state.photos.some((photo) => photo.id === id)) state.photos.push({ id, send, url, name });
+  selected = state.photos.findIndex((photo) => photo.id === id);
+}
+
+const addFiles = guarded(async (files) => {
+  const refused = [];
+  for (const [place, file] of [...files].entries()) {
+    find("answer-empty").textContent = `Looking at photo ${place + 1} of ${files.length} …`;
+    if (file.size > state.limits.bytes) {
+      refused.push(`${file.name} is larger than ${state.limits.bytes / 2 ** 20} MB.`);
+      continue;
+    }
+    try {
+      await add(file.name, URL.createObjectURL(file), (model) => sendPhoto(file, model));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      refused.push(`${file.name}: ${error.message}.`);
+      if (error.message.startsWith("At most")) break;
+    }
+  }
+  await refresh();
+  if (refused.length) say(refused.slice(0, 3).join(" "));
+});
+
+export function showExamples() {
+  find("examples-part").hidden = !state.about.examples.length;
+  const of = state.model;
+  const buttons = state.about.examples.map((url, number) => {
+    const button = make("button", {}, make("img", { src: url, alt: "" }));
+    button.setAttribute("aria-label", `Example ${number + 1}`);
+    button.addEventListener("click", guarded(async () => {
+      await add(`example ${number + 1}`, url, (model) => ask("example", { model, of, number }));
+      await refresh();
+    }));
+    return button;
+  });
+  find("examples").replaceChildren(...buttons);
+}
+
+for (const id of ["files", "folder"]) {
+  find(id).addEventListener("change", async (event) => {
+    const pictures = [...event.target.files].filter((file) => file.type.startsWith("image/"));
+    await addFiles(pictures);
+    event.target.value = "";
+  });
+}
+const drop = find("drop");
+for (const kind of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(kind, (event) => {
+    event.preventDefault();
+    drop.classList.toggle("over", kind === "dragover");
+    if (kind === "drop" && !find("name").hidden && event.dataTransfer.files.length) addFiles(event.dataTransfer.files);
+  });
+}
+document.addEventListener("paste", (event) => {
+  if (event.clipboardData.files.length && !find("name").hidden) addFiles(event.clipboardData.files);
+});
+
+let waiting;
+whenEdited(() => {
+  clearTimeout(waiting);
+  waiting = setTimeout(refresh, WAIT);
+});
+find("refine").addEventListener("change", refresh);
+find("clear").addEventListener("click", guarded(async () => {
+  await ask("forget");
+  state.photos.forEach((photo) => photo.url.startsWith("blob:") && URL.revokeObjectURL(photo.url));
+  state.photos = [];
+  find("answer-empty").textContent = "Add a photo, and the names that suit it best appear here.";
+  await refresh();
+}));
+find("csv").addEventListener("click", guarded(async () => {
+  const files = state.photos.map((photo) => photo.name);
+  const { csv } = await asked("table", { files, refine: find("refine").checked });
+  const link = make("a", { href: URL.createObjectURL(new Blob([csv], { type: "text/csv" })), download: "names.csv" });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}));

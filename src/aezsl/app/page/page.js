@@ -1,0 +1,57 @@
+// The frame of the page: tabs, and the choice of a model.
+
+import { ask, find, guarded, plain, state } from "./common.js";
+import { showClasses } from "./classes.js";
+import { refresh, showExamples } from "./naming.js";
+import { forgetQuestion } from "./guessing.js";
+import { showOthers } from "./comparing.js";
+import "./teaching.js";
+
+const tabs = [...document.querySelectorAll("[role=tab]")];
+
+function choose(tab) {
+  for (const one of tabs) {
+    const chosen = one === tab;
+    one.setAttribute("aria-selected", chosen);
+    one.tabIndex = chosen ? 0 : -1;
+    find(one.getAttribute("aria-controls")).hidden = !chosen;
+  }
+  tab.focus();
+}
+
+tabs.forEach((tab, place) => {
+  tab.addEventListener("click", () => choose(tab));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step) choose(tabs[(place + step + tabs.length) % tabs.length]);
+  });
+});
+
+async function open(model) {
+  state.model = model;
+  state.about = await ask("model");
+  const { known, n_new: unseen } = state.about;
+  find("intro").textContent =
+    `This model has learnt from photos of ${known.length} known classes, such as ${known.slice(0, 3).map(plain).join(", ")}. ` +
+    `It names photos of other classes, ${unseen} to begin with, from their descriptions alone.`;
+  find("tab-try").hidden = !state.about.tests;
+  showClasses();
+  showExamples();
+  showOthers();
+  forgetQuestion();
+  await refresh();
+}
+
+const start = guarded(async (wanted) => {
+  const { models, limits, teaches } = await ask("models");
+  find("tab-teach").hidden = !teaches;
+  Object.assign(state, { models, limits });
+  find("model").replaceChildren(...models.map((one) => new Option(one.label, one.id)));
+  const first = wanted && models.some((one) => one.id === wanted) ? wanted : models[0].id;
+  find("model").value = first;
+  await open(first);
+});
+
+find("model").addEventListener("change", guarded(() => open(find("model").value)));
+document.addEventListener("trained", (event) => start(event.detail));
+start();

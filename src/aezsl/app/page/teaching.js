@@ -1,0 +1,77 @@
+// Teach it: a collection of the visitor's own, trained while the page says how far it is.
+
+import { ask, find, guarded, make, plain, Refused, sendFile } from "./common.js";
+
+const PAUSE = 1000; // milliseconds between two questions about the training
+
+function lesson() {
+  const line = make("tr");
+  const name = make("input", { spellcheck: false, placeholder: "great tit" });
+  name.setAttribute("aria-label", "Name of a class");
+  const text = make("textarea", { rows: 1, placeholder: "a small bird with a black head and a yellow belly" });
+  text.setAttribute("aria-label", "Description of the class");
+  const files = make("input", { type: "file", accept: "image/*", multiple: true });
+  files.setAttribute("aria-label", "Photos of the class, none if you have none");
+  const remove = make("button", { className: "plain", textContent: "✕" });
+  remove.setAttribute("aria-label", "Delete this class");
+  remove.addEventListener("click", () => {
+    line.remove();
+    find("lesson").focus();
+  });
+  line.append(...[name, text, files, remove].map((part) => make("td", {}, part)));
+  return line;
+}
+
+const lessons = () =>
+  [...find("lessons").rows].map((line) => {
+    const [name, text, files] = line.querySelectorAll("input, textarea");
+    return { name: name.value, text: text.value, files: [...files.files] };
+  });
+
+async function send(all) {
+  const photos = all.flatMap(({ files }, place) => files.map((file) => [place, file]));
+  for (const [done, [place, file]] of photos.entries()) {
+    find("teach-note").textContent = `Copying photo ${done + 1} of ${photos.length} …`;
+    try {
+      await sendFile(`api/lesson?class=${place}`, file);
+    } catch (error) {
+      throw error instanceof Refused ? new Refused(`${file.name}: ${error.message}`) : error;
+    }
+  }
+}
+
+async function follow() {
+  for (;;) {
+    const { state, share, sentence, name } = await ask("progress");
+    find("progress").value = share;
+    find("teach-note").textContent = `Training … ${Math.round(100 * share)}% of the steps are done.`;
+    if (state === "failed") throw new Refused(sentence);
+    if (state === "done") return name;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+}
+
+const train = guarded(async () => {
+  const all = lessons().filter(({ name, text, files }) => name || text || files.length);
+  await ask("begin", { name: find("set").value, classes: all.map(({ name, text, files }) => [name, text, files.length ? "seen" : "unseen"]) });
+  await send(all);
+  await ask("train");
+  find("progress").hidden = false;
+  const name = await follow();
+  find("teach-note").textContent = `${plain(name)} is trained and chosen above: name photos with it.`;
+  document.dispatchEvent(new CustomEvent("trained", { detail: `${name}/aezsl` }));
+});
+
+find("train").addEventListener("click", async () => {
+  find("train").disabled = true;
+  find("teach-note").textContent = "";
+  await train();
+  find("train").disabled = false;
+  find("progress").hidden = true;
+  if (!find("message").hidden) find("teach-note").textContent = "";
+});
+find("lesson").addEventListener("click", () => {
+  find("lessons").append(lesson());
+  find("lessons").lastChild.querySelector("input").focus();
+});
+find("lessons").append(lesson(), lesson(), lesson(), lesson());

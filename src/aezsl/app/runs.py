@@ -1,0 +1,31 @@
+"""What runs of the project have measured, as MLflow keeps it."""
+
+from typing import Any
+
+from aezsl.evaluation.metrics import METRICS
+
+#: Runs that are looked through at most, the newest first.
+MAX_RUNS = 200
+
+
+def measured(tracking: str, page: str, benchmark: str, method: str) -> dict[str, Any]:
+    """Metrics of the newest finished run that has measured a method on a benchmark; empty where there is none.
+
+    tracking : where MLflow keeps runs. page : where its own page is, when somebody has opened it.
+    """
+    if not tracking:
+        return {}
+    import mlflow
+
+    client = mlflow.MlflowClient(tracking)
+    experiment = client.get_experiment_by_name(f"aezsl_{benchmark}")
+    if experiment is None:
+        return {}
+    newest = ["attributes.start_time DESC"]
+    for run in client.search_runs([experiment.experiment_id], order_by=newest, max_results=MAX_RUNS):
+        prefix = "" if run.info.run_name == method else f"{method}."  # in a run of another method its name comes first
+        found = {m.label: run.data.metrics[prefix + m.key] for m in METRICS if prefix + m.key in run.data.metrics}
+        if run.info.status == "FINISHED" and found:
+            link = f"{page}/#/experiments/{experiment.experiment_id}/runs/{run.info.run_id}"
+            return {"link": link, "metrics": found}
+    return {}

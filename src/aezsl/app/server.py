@@ -1,0 +1,140 @@
+"""The page's web server: files of the page, questions in JSON, photos as they are. It listens on this machine alone."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from aezsl.app.handlers import Handlers
+from aezsl.app.library import Library, Place
+from aezsl.app.visitors import UnknownPhotoError, Visitor, Visitors
+from aezsl.errors import AezslError, DataError
+from aezsl.serving.requests import MAX_IMAGE, MAX_TABLE
+
+log = logging.getLogger(__name__)
+
+#: The only address that the page is served on, and names by which browsers may call it: no other site can pose as it.
+HOST = "127.0.0.1"
+NAMES = [HOST, "localhost", "testserver"]
+
+PAGE = Path(__file__).parent / "page"
+
+COOKIE = "visitor"
+
+#: Nothing may be loaded from elsewhere, and no other page may frame this one.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' blob: data:; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+def make_app(library: Library) -> Starlette:
+    """The page of a project's models, as an ASGI application."""
+    server = Server(Handlers(library))
+    files = [path.name for path in sorted(PAGE.iterdir())]
+    return Starlette(
+        routes=[
+            Route("/", _file("index.html")),
+            *(Route(f"/{name}", _file(name)) for name in files),
+            Route("/api/photo", server.photo, methods=["POST"]),
+            Route("/api/lesson", server.lesson, methods=["POST"]),
+            Route("/api/{question}", server.question, methods=["POST"]),
+        ],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=NAMES)],
+    )
+
+
+def serve(place: Place, port: int) -> None:
+    """Load the model to begin with, then serve the page until the command is interrupted."""
+    import uvicorn
+
+    library = Library(place)
+    library.open(library.names()[0]).warm_up()
+    log.info("the page is at http://%s:%d, on this machine alone; Ctrl+C ends it", HOST, port)
+    uvicorn.run(make_app(library), host=HOST, port=port, log_level="warning")
+
+
+def _file(name: str) -> Any:
+    async def send(request: Request) -> Response:
+        return FileResponse(PAGE / name, headers=HEADERS)
+
+    return send
+
+
+class Server:
+    """Reads requests, finds the visitor, lets a handler answer in a thread of its own."""
+
+    def __init__(self, handlers: Handlers) -> None:
+        self._handlers, self._visitors = handlers, Visitors()
+
+    async def question(self, request: Request) -> Response:
+        """A question in JSON."""
+        handler = self._handlers.questions.get(request.path_params["question"])
+
+        def answer(visitor: Visitor, body: bytes) -> dict[str, Any]:
+            if handler is None:
+                raise DataError(f"the page has no question {request.path_params['question']!r}")
+            try:
+                asked = json.loads(body or b"{}")
+            except ValueError as error:
+                raise DataError(f"expected a question in JSON ({error})") from error
+            if not isinstance(asked, dict):
+                raise DataError(f"expected a question as an object, got {type(asked).__name__}")
+            return handler(visitor, asked)
+
+        return await self._answer(request, MAX_TABLE, answer)
+
+    async def photo(self, request: Request) -> Response:
+        """A photo, as the content of its file."""
+        name = request.query_params.get("model", "")
+        return await self._answer(request, MAX_IMAGE, lambda v, body: self._handlers.photo(v, body, name))
+
+    async def lesson(self, request: Request) -> Response:
+        """A photo of a class of the visitor's own collection."""
+        number = request.query_params.get("class", "")
+        return await self._answer(request, MAX_IMAGE, lambda v, body: self._handlers.lesson_photo(v, body, number))
+
+    async def _answer(self, request: Request, most: int, handle: Any) -> Response:
+        key, visitor = self._visitors.find(request.cookies.get(COOKIE))
+        status = 200
+        try:
+            _refuse_strangers(request)
+            body = await _read(request, most)
+            content = await run_in_threadpool(handle, visitor, body)
+        except UnknownPhotoError as error:
+            status, content = 409, {"error": str(error)}
+        except (AezslError, ValueError) as error:  # what the project refuses is for the visitor to read
+            status, content = 400, {"error": str(error)}
+        except Exception:
+            log.exception("a question of the page failed")
+            status, content = 500, {"error": "this could not be answered; the reason is in the log of the command"}
+        response = JSONResponse(content, status, headers=HEADERS)
+        response.set_cookie(COOKIE, key, httponly=True, samesite="strict")
+        return response
+
+
+def _refuse_strangers(request: Request) -> None:
+    """Refuse what a page of another site asks in the visitor's name."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+        raise DataError(f"questions must come from the page itself, not from {origin}")
+
+
+async def _read(request: Request, most: int) -> bytes:
+    """The body, given up as soon as it is too large."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise DataError(f"at most {most // 2**20 or 1} MB can be sent at once: make it smaller")
+    return bytes(body)

@@ -1,0 +1,81 @@
+"""Who is on the page. What one visitor sends, no other one can reach."""
+
+import hashlib
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+
+from aezsl.app.lessons import Lesson
+from aezsl.app.opened import OpenModel
+from aezsl.app.quiz import Quiz
+from aezsl.arrays import Array
+from aezsl.errors import DataError
+
+#: What is kept in memory at most: visitors, those longest away go first; photos of each.
+MAX_VISITORS, MAX_PHOTOS = 200, 100
+
+
+class UnknownPhotoError(DataError):
+    """Features of a photo are not here (any more): the page sends it again."""
+
+
+@dataclass
+class Visitor:
+    """What the server remembers of a browser: features of its photos, never the photos, and its game."""
+
+    photos: OrderedDict[str, dict[str, Array]] = field(default_factory=OrderedDict)
+    lesson: Lesson | None = None
+    quiz: Quiz = field(default_factory=Quiz)
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, content: bytes, model: OpenModel) -> str:
+        """Look at a photo, once per network; its name here is a digest of its content."""
+        photo = hashlib.sha256(content).hexdigest()
+        if model.sees_by not in self.photos.get(photo, {}):
+            self._make_room(photo)
+            features = model.encode(content)
+            with self.lock:
+                self._make_room(photo)
+                self.photos.setdefault(photo, {})[model.sees_by] = features
+        return photo
+
+    def features(self, photos: list[str], model: OpenModel) -> Array:
+        """Features (n, d) of photos that this visitor has sent."""
+        if not photos or len(photos) > MAX_PHOTOS:
+            raise DataError(f"expected 1 to {MAX_PHOTOS} photos, got {len(photos)}")
+        with self.lock:
+            known = [self.photos.get(photo, {}).get(model.sees_by) for photo in photos]
+        if any(row is None for row in known):
+            raise UnknownPhotoError("a photo is not in memory any more: send it again")
+        return np.vstack([row for row in known if row is not None])
+
+    def forget(self) -> None:
+        """All photos."""
+        with self.lock:
+            self.photos.clear()
+
+    def _make_room(self, photo: str) -> None:
+        if photo not in self.photos and len(self.photos) >= MAX_PHOTOS:
+            raise DataError(f"at most {MAX_PHOTOS} photos are looked at together: remove the photos and begin again")
+
+
+class Visitors:
+    """Visitors by a key that nobody can guess, which their browser keeps as a cookie."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Visitor] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, key: str | None) -> tuple[str, Visitor]:
+        """The visitor with a key; whoever has none, or one that is forgotten, is new."""
+        with self._lock:
+            if key is None or key not in self._known:
+                key = secrets.token_urlsafe(24)
+                self._known[key] = Visitor()
+            self._known.move_to_end(key)
+            while len(self._known) > MAX_VISITORS:
+                self._known.popitem(last=False)
+            return key, self._known[key]

@@ -1,0 +1,93 @@
+"""Why a photo is called by one name and not by another: attributes, and the seen classes nearest to either."""
+
+from typing import Any, cast
+
+import numpy as np
+
+from aezsl.app.library import Pictures
+from aezsl.app.opened import Described, OpenModel
+from aezsl.arrays import Array
+from aezsl.errors import DataError
+from aezsl.methods import LinearClassifier, TargetClassifier
+from aezsl.methods.aezsl.classifier import AEZSLClassifier
+from aezsl.methods.eszsl import ESZSL
+from aezsl.reporting.explanations import named_dimensions, seen_cosines
+from aezsl.serving.zero_shot import shares
+
+#: Attributes that are shown, and seen classes per name.
+ATTRIBUTES, NEIGHBOURS = 8, 5
+
+
+def explain(
+    model: OpenModel, pictures: Pictures, features: Array, classes: tuple[Described, ...], first: str, second: str
+) -> dict[str, Any]:
+    """What speaks for the name ``first`` of a photo, features (d,), and against ``second``."""
+    names = [name for name, _ in classes]
+    if first not in names or second not in names or first == second:
+        raise DataError("expected two different names among the classes: choose them from the list")
+    rows = model.trained.recipe.features(np.asarray(features[None], dtype=np.float64))
+    classifier = model.adapted(classes)
+    places = names.index(first), names.index(second)
+    sides = [_neighbours(model, classifier.S_target[place]) for place in places]
+    together = sorted({name for side in sides for name, _ in side})
+    likeness = _likeness(model, rows, together)
+    near = {
+        name: [
+            {
+                "name": seen,
+                "closeness": cosine,
+                "weight": cosine**2,
+                "likeness": likeness[seen],
+                "picture": pictures.of_class(seen),
+            }
+            for seen, cosine in side
+        ]
+        for name, side in zip((first, second), sides, strict=True)
+    }
+    weighs = isinstance(classifier, AEZSLClassifier)  # its mapping of a class is learnt with these weights
+    return {"near": near, "weighs": weighs, "attributes": _attributes(model, classifier, rows, *places)}
+
+
+def _neighbours(model: OpenModel, vector: Array) -> list[tuple[str, float]]:
+    """The seen classes whose semantics are nearest, with their cosines."""
+    seen = model.names("seen")
+    recipe = model.trained.recipe
+    chosen = (recipe.classes["role"] == "seen").to_numpy()
+    cosines = seen_cosines(recipe.semantics(recipe.class_vectors[chosen].astype(np.float64)), vector)
+    return [(seen[s], float(cosines[s])) for s in np.argsort(-cosines, kind="stable")[:NEIGHBOURS]]
+
+
+def _likeness(model: OpenModel, rows: Array, seen: list[str]) -> dict[str, float]:
+    """How much a photo (1, d) looks like some seen classes to the same model: shares of one among them."""
+    known = model.trained.recipe.classes.set_index("class_name").loc[seen].reset_index()
+    targets = model.trained.recipe.targets(known[["class_name"]])
+    ranking = model.trained.model.adapt(targets.vectors).rank(rows, len(seen))
+    found = zip(ranking.classes[0], shares(ranking, model.trained.spread)[0], strict=True)
+    return {seen[place]: float(share) for place, share in found}
+
+
+def _attributes(
+    model: OpenModel, classifier: TargetClassifier, rows: Array, first: int, second: int
+) -> list[dict[str, Any]]:
+    r"""What every attribute adds to the lead of one class over the other, those that add or take most.
+
+    With mappings :math:`W_c`, the same one of all classes for ESZSL, the lead of class b over r on a photo x is
+
+    .. math:: x W_b s_b - x W_r s_r = \sum_a \left[ (x W_b)_a s_{ba} - (x W_r)_a s_{ra} \right]
+
+    so the parts add up to it exactly. Empty where dimensions have no names, or scores are no sum over them.
+    """
+    recipe = model.trained.recipe
+    named = named_dimensions(recipe.attribute_names, recipe.sources, recipe.class_vectors.shape[1])
+    if named is None:
+        return []
+    if isinstance(classifier, AEZSLClassifier):
+        mapped = [classifier.mapped_attributes(rows, place)[0] for place in (first, second)]
+    elif isinstance(classifier, LinearClassifier) and isinstance(classifier.model, ESZSL):
+        mapped = [(rows @ cast(ESZSL, classifier.model).W_)[0]] * 2
+    else:
+        return []
+    S = classifier.S_target
+    parts = mapped[0] * S[first] - mapped[1] * S[second]
+    strongest = np.argsort(-np.abs(parts), kind="stable")[:ATTRIBUTES]
+    return [{"name": named[a], "part": float(parts[a])} for a in strongest]

@@ -1,0 +1,190 @@
+"""The page in a real browser: upload, edit, refine, ask why, guess. Skipped where there is no Chromium."""
+
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+import uvicorn
+
+from aezsl.app.library import Library
+from aezsl.app.server import HOST, make_app
+from aezsl.serving.trained import TrainedModel
+from tests.helpers.colours import encode, make_place, picture
+
+pytestmark = pytest.mark.slow
+
+BROWSER, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), shutil.which("chromedriver")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """The page of a small project, served by a thread of this process."""
+    if not BROWSER or not DRIVER:
+        pytest.skip("there is no chromium with chromedriver here (apt-get install chromium chromium-driver)")
+    place = make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl"))
+    with socket.socket() as probe, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TrainedModel, "encode", lambda self: encode)
+        probe.bind((HOST, 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        server = uvicorn.Server(uvicorn.Config(make_app(Library(place)), host=HOST, port=port, log_level="warning"))
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.05)
+        yield f"http://{HOST}:{port}/"
+        server.should_exit = True
+        thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def browser(address):
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=400,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser, address):
+    """The page as somebody finds it who opens it; it must not have complained when the test is over."""
+    browser.get(address)
+    page = Page(browser)
+    page.until(lambda: page.count("#classes tr") == 3)
+    yield page
+    complaints = [entry["message"] for entry in browser.get_log("browser")]
+    assert complaints == []
+
+
+class Page:
+    """What a visitor sees and does."""
+
+    def __init__(self, browser):
+        self.browser = browser
+
+    def until(self, true):
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.browser, 60, 0.05).until(lambda _: true())
+
+    def all(self, selector):
+        return self.browser.find_elements("css selector", selector)
+
+    def count(self, selector):
+        return len(self.all(selector))
+
+    def text(self, selector):
+        return self.browser.execute_script("return document.querySelector(arguments[0]).textContent", selector)
+
+    def press(self, selector):
+        """As a keyboard does: a button that cannot be reached or is hidden is not pressed."""
+        from selenium.webdriver.common.keys import Keys
+
+        self.all(selector)[0].send_keys(Keys.ENTER)
+
+    def type(self, selector, text):
+        field = self.all(selector)[0]
+        field.clear()
+        field.send_keys(text)
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """Files of photos by class."""
+
+    def make(*names):
+        paths = []
+        for number, name in enumerate(names):
+            paths.append(tmp_path / f"{number}-{name}.png")
+            paths[-1].write_bytes(picture(name, 5 * number))
+        return "\n".join(map(str, paths))
+
+    return make
+
+
+def test_a_photo_is_named_and_an_edited_class_changes_its_name(page, photos):
+    page.all("#files")[0].send_keys(photos("plum"))
+    page.until(lambda: page.text("#answer-title").startswith("plum, "))
+    assert page.count("#bars li") == 3
+    share = page.text("#bars li:first-child .number")
+    page.type("#classes tr:nth-child(1) textarea", "green pale")
+    page.until(lambda: not page.text("#answer-title").startswith("plum, "))
+    page.press("#add")
+    page.type("#classes tr:nth-child(1) input", "fig")
+    page.type("#classes tr:nth-child(1) textarea", "red blue dark")
+    page.until(lambda: page.text("#answer-title").startswith("fig, "))
+    page.press("#classes tr:nth-child(1) button")
+    page.until(lambda: page.count("#classes tr") == 3 and not page.text("#answer-title").startswith("fig, "))
+    page.press("#restore")
+    page.until(lambda: page.text("#answer-title").startswith("plum, "))
+    assert page.text("#bars li:first-child .number") == share
+
+
+def test_why_shows_known_classes_with_pictures(page, photos):
+    page.all("#files")[0].send_keys(photos("plum"))
+    page.until(lambda: page.text("#why").startswith("Why plum and not "))
+    page.press("#why")
+    page.until(lambda: page.count(".near") == 2)
+    assert page.count(".near:first-of-type img") == 5
+    assert all(image.get_attribute("alt").startswith("A picture of ") for image in page.all(".near img"))
+
+
+def test_several_photos_make_a_gallery_and_are_refined(page, photos):
+    page.all("#examples button")[0].click()
+    page.until(lambda: page.count("#gallery li") == 1)
+    assert page.all("#refine")[0].get_attribute("disabled")
+    page.all("#files")[0].send_keys(photos("plum", "plum", "teal", "lemon"))
+    page.until(lambda: page.count("#gallery li") >= 4 and not page.all("#refine")[0].get_attribute("disabled"))
+    page.all("#refine")[0].click()
+    page.until(lambda: page.text("#refine-note").startswith("Learning from the photos has changed"))
+    page.press("#clear")
+    page.until(lambda: page.count("#gallery li") == 0)
+
+
+def test_a_file_that_is_no_photo_is_refused_in_a_sentence(page, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    page.all("#files")[0].send_keys(str(tmp_path / "broken.png"))
+    page.until(lambda: "broken.png" in page.text("#message"))
+    assert "cannot be read as an image" in page.text("#message")
+    # The browser itself notes every answer that refuses something.
+    (complaint,) = page.browser.get_log("browser")
+    assert "/api/photo" in complaint["message"]
+
+
+def test_the_visitor_guesses_first(page):
+    from selenium.webdriver.common.keys import Keys
+
+    page.all("#tab-name")[0].send_keys(Keys.ARROW_RIGHT)
+    page.until(lambda: page.all("#next")[0].is_displayed())
+    page.press("#next")
+    page.until(lambda: page.count("#choices button") == 3)
+    assert page.text("#verdict") == ""
+    page.press("#choices button")
+    page.until(lambda: page.text("#verdict").startswith("It is "))
+    assert page.text("#its") == "1 of 1"
+    assert page.text("#yours") in ("0 of 1", "1 of 1")
+
+
+def test_nothing_is_wider_than_a_phone_and_every_control_has_a_name(page, photos):
+    page.all("#files")[0].send_keys(photos("plum", "teal"))
+    page.until(lambda: page.count("#gallery li") == 2)
+    for tab in ("name", "try", "compare", "teach"):
+        page.all(f"#tab-{tab}")[0].click()
+        wide = "return [document.documentElement.scrollWidth, window.innerWidth]"
+        needed, there = page.browser.execute_script(wide)
+        assert needed <= there, tab
+    unnamed = [
+        control.get_attribute("outerHTML")
+        for control in page.all("button, input, select, textarea")
+        if not control.accessible_name and control.get_attribute("hidden") is None and control.is_displayed()
+    ]
+    assert unnamed == []

@@ -1,0 +1,229 @@
+"""What the page asks and is answered, without a browser: photos of colours, named by their descriptions."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from aezsl.app import opened, visitors
+from aezsl.app.library import Library
+from aezsl.app.server import HEADERS, PAGE, make_app
+from aezsl.serving.trained import TrainedModel
+from tests.helpers.colours import COLOURS, encode, make_place, picture
+
+MODEL = "colours/eszsl"
+NEW = [[name, text] for name, (role, text, _) in COLOURS.items() if role == "unseen"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return make_place(tmp_path_factory.mktemp("colours"), ("eszsl", "aezsl", "eszsl_t"))
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Every time the network was asked, how many images it saw."""
+    seen = []
+    monkeypatch.setattr(
+        TrainedModel, "encode", lambda self: lambda images: (seen.append(len(images)), encode(images))[1]
+    )
+    return seen
+
+
+@pytest.fixture
+def page(place, looks):
+    with TestClient(make_app(Library(place))) as client:
+        yield client
+
+
+def ask(page, question, status=200, **about):
+    answer = page.post(f"/api/{question}", json={"model": MODEL, **about})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def send(page, content, model=MODEL, status=200):
+    answer = page.post(f"/api/photo?model={model}", content=content)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def refused(page, question, **about):
+    return ask(page, question, status=400, **about)["error"]
+
+
+def best(page, photo, classes, **about):
+    return [answer["names"][0] for answer in ask(page, "scores", photos=[photo], classes=classes, **about)["answers"]]
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_never_says_how_it_is_made(page):
+    for path in sorted(PAGE.iterdir()):
+        answer = page.get(f"/{path.name}")
+        assert answer.status_code == 200
+        assert answer.headers["content-security-policy"] == HEADERS["Content-Security-Policy"]
+        text = answer.text.replace("http://www.w3.org/2000/svg", "")
+        assert "://" not in text
+        assert "kedro" not in text.lower()
+    assert page.get("/").text == (PAGE / "index.html").read_text(encoding="utf-8")
+
+
+def test_all_models_are_offered_the_chosen_one_first(page):
+    answer = ask(page, "models")
+    assert [one["id"] for one in answer["models"]] == [MODEL, "colours/aezsl", "colours/eszsl_t"]
+    assert [one["refines"] for one in answer["models"]] == [False, False, True]
+    about = ask(page, "model")
+    assert about["classes"] == NEW
+    assert about["known"] == [name for name, (role, _, _) in COLOURS.items() if role == "seen"]
+    assert about["describable"]
+    assert len(about["examples"]) == 3  # one of each unseen class
+    assert about["tests"] == 9
+
+
+def test_a_photo_is_named_and_looked_at_once(page, looks):
+    for name in ("plum", "lemon", "teal"):
+        photo = send(page, picture(name))["photo"]
+        assert best(page, photo, NEW) == [name]
+    assert len(looks) == 3
+    send(page, picture("plum"))
+    assert len(looks) == 3
+
+
+def test_names_are_those_of_predict(page, place):
+    trained = Library(place).open("colours/aezsl").trained
+    photo = send(page, picture("teal", 3), "colours/aezsl")["photo"]
+    answer = ask(page, "scores", model="colours/aezsl", photos=[photo], classes=NEW)["answers"][0]
+    features = np.array([Library(place).open("colours/aezsl").encode(picture("teal", 3))])
+    expected = trained.classify(features, trained.recipe.targets(), 3)
+    assert answer["names"] == expected["top_3"][0]
+    assert sum(answer["shares"]) == pytest.approx(1)
+    assert answer["shares"] == sorted(answer["shares"], reverse=True)
+
+
+def test_an_edited_description_changes_the_shares(page):
+    photo = send(page, picture("plum"))["photo"]
+    before = ask(page, "scores", photos=[photo], classes=NEW)["answers"][0]
+    edited = [["plum", "green pale"], ["lemon", "red blue dark"], NEW[2]]
+    after = ask(page, "scores", photos=[photo], classes=edited)["answers"][0]
+    assert before["names"][0] == "plum"
+    assert after["names"][0] == "lemon"
+    assert best(page, photo, [*edited, ["wine", "red blue"]]) != ["plum"]
+
+
+def test_an_example_is_a_photo_like_any_other(page):
+    photo = ask(page, "example", number=1)["photo"]
+    assert best(page, photo, NEW) == ["lemon"]
+    assert "below 3" in refused(page, "example", number=3)
+
+
+def test_photos_are_refined_together_by_a_method_that_can(page):
+    model = "colours/eszsl_t"
+    photos = [send(page, picture(name, shade), model)["photo"] for name in ("plum", "teal") for shade in (0, 5, 10)]
+    answer = ask(page, "scores", model=model, photos=photos, classes=NEW, refine=True)
+    plain = ask(page, "scores", model=model, photos=photos, classes=NEW)
+    changed = [
+        {"place": place, "before": old["names"][0], "after": new["names"][0]}
+        for place, (old, new) in enumerate(zip(plain["answers"], answer["answers"], strict=True))
+        if old["names"][0] != new["names"][0]
+    ]
+    assert answer["changed"] == changed
+    assert "changed" not in plain
+    assert "by itself" in refused(page, "scores", photos=photos, classes=NEW, refine=True)
+
+
+def test_the_table_has_a_line_per_photo_and_no_formula(page):
+    photos = [send(page, picture(name))["photo"] for name in ("plum", "teal")]
+    classes = [*NEW, ["=1+1", "green pale"]]
+    text = ask(page, "table", photos=photos, classes=classes, files=["=a.png", "b.png"])["csv"]
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [line["file"] for line in lines] == ["'=a.png", "b.png"]
+    assert [line["name_1"] for line in lines] == ["plum", "teal"]
+    assert "'=1+1" in text
+    assert ",=1+1" not in text
+
+
+def test_visitors_have_photos_of_their_own(page, place, looks):
+    photo = send(page, picture("plum"))["photo"]
+    other = TestClient(page.app)
+    assert ask(other, "scores", status=409, photos=[photo], classes=NEW)["error"].endswith("send it again")
+    assert best(page, photo, NEW) == ["plum"]
+    ask(page, "forget")
+    ask(page, "scores", status=409, photos=[photo], classes=NEW)
+
+
+def test_what_is_wrong_is_said_in_a_sentence(page, monkeypatch):
+    photo = send(page, picture("plum"))["photo"]
+    assert "cannot be read as an image" in send(page, b"nonsense", status=400)["error"]
+    assert "1 to 300 classes" in refused(page, "scores", photos=[photo], classes=[])
+    assert "two classes called 'plum'" in refused(page, "scores", photos=[photo], classes=[*NEW, NEW[0]])
+    assert "has no description" in refused(page, "scores", photos=[photo], classes=[["fig", " "]])
+    assert "needs a name" in refused(page, "scores", photos=[photo], classes=[["", "red"]])
+    assert "more than 5000 characters" in refused(page, "scores", photos=[photo], classes=[["fig", "red " * 2000]])
+    assert "list of pairs" in refused(page, "scores", photos=[photo], classes="plum")
+    assert "list of those" in refused(page, "scores", photos=photo, classes=NEW)
+    assert "no trained model" in refused(page, "model", model="../secret")
+    assert "no question" in refused(page, "everything")
+    assert "JSON" in page.post("/api/scores", content=b"{").json()["error"]
+    monkeypatch.setattr(opened, "read_image", lambda *_: 1 / 0)
+    assert "log of the command" in send(page, b"x", status=500)["error"]
+
+
+def test_photos_are_bounded_in_number_and_size(page, monkeypatch):
+    monkeypatch.setattr(visitors, "MAX_PHOTOS", 1)
+    send(page, picture("plum"))
+    assert "at most 1 photos" in send(page, picture("teal"), status=400)["error"]
+    monkeypatch.setattr("aezsl.app.server.MAX_IMAGE", 2**20)
+    assert "at most 1 MB" in send(page, bytes(2**20 + 1), status=400)["error"]
+
+
+def test_other_sites_cannot_ask(page):
+    answer = page.post("/api/models", json={}, headers={"Origin": "http://elsewhere.example"})
+    assert answer.status_code == 400
+    assert page.get("/", headers={"Host": "elsewhere.example"}).status_code == 400
+
+
+def test_why_shows_the_nearest_seen_classes_with_pictures(page):
+    photo = send(page, picture("plum"))["photo"]
+    for model in (MODEL, "colours/aezsl"):
+        send(page, picture("plum"), model)
+        about = {"model": model, "photos": [photo], "classes": NEW, "first": "plum", "second": "lemon"}
+        why = ask(page, "why", **about)
+        nearest = why["near"]["plum"]
+        assert {one["name"] for one in nearest[:2]} == {"ruby", "sea"}  # red dark, blue dark
+        assert all(one["picture"].startswith("data:image/webp") for one in nearest)
+        assert all(one["weight"] == pytest.approx(one["closeness"] ** 2) for one in nearest)
+        assert why["weighs"] == (model != MODEL)
+        assert why["attributes"] == []
+    assert "two different names" in refused(page, "why", photos=[photo], classes=NEW, first="plum", second="plum")
+
+
+def test_attributes_add_up_to_the_lead(tmp_path, looks):
+    place = make_place(tmp_path, ("eszsl", "aezsl"), [{"kind": "attributes"}])
+    page = TestClient(make_app(Library(place)))
+    classes = [[name, ""] for name, _ in NEW]
+    for method in ("eszsl", "aezsl"):
+        photo = send(page, picture("plum"), f"colours/{method}")["photo"]
+        about = {"model": f"colours/{method}", "photos": [photo], "classes": classes}
+        why = ask(page, "why", first="plum", second="lemon", **about)
+        model = Library(place).open(f"colours/{method}")
+        scores = model.adapted(tuple((name, "") for name, _ in NEW)).scores(np.array([model.encode(picture("plum"))]))
+        assert sum(one["part"] for one in why["attributes"]) == pytest.approx(float(scores[0, 0] - scores[0, 1]))
+        assert {one["name"] for one in why["attributes"]} == {"red", "green", "blue"}
+    assert not ask(page, "model")["describable"]
+    assert "cannot read descriptions" in refused(page, "scores", photos=[photo], classes=[["fig", "red"]])
+
+
+def test_the_visitor_guesses_before_the_model_answers(page):
+    assert "ask for a picture first" in refused(page, "guess", name="plum")
+    for number in range(1, 5):
+        question = ask(page, "ask")
+        assert set(question) == {"picture", "choices"}  # the answer stays on the server
+        assert sorted(question["choices"]) == ["lemon", "plum", "teal"]
+        assert "among the names shown" in refused(page, "guess", name="ruby")
+        answer = ask(page, "guess", name="plum")
+        assert answer["asked"] == number
+        assert answer["model"] == answer["true"]
+        assert answer["model_right"] == number
+        assert answer["right"] <= number
+    assert TestClient(page.app).post("/api/guess", json={"model": MODEL, "name": "plum"}).status_code == 400
