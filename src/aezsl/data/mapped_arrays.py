@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from aezsl.arrays import Array
+from aezsl.errors import DataError
 from aezsl.files import written_whole
 
 
@@ -36,6 +37,13 @@ class MappedArrays:
             table = pa.table({"vector": column})
             with pa.OSFile(str(written), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
                 writer.write_table(table)
+        return map_vectors(place)
+
+    def read(self, name: str) -> Array:
+        """The matrix that was written under this name, mapped."""
+        place = self.folder / f"{name}.arrow"
+        if not place.is_file():
+            raise DataError(f"{place} is not a file: the features of a problem should be there; assemble it again")
         return map_vectors(place)
 
 

@@ -14,7 +14,7 @@ from aezsl.serving.trained import TrainedModel
 T = TypeVar("T")
 
 
-class _FileDataset(AbstractDataset[T, T]):
+class FileDataset(AbstractDataset[T, T]):
     """One file by a pair of functions."""
 
     _write: ClassVar[Callable[[Path, Any], None]]
@@ -40,13 +40,13 @@ class _FileDataset(AbstractDataset[T, T]):
         return {"filepath": str(self._filepath)}
 
 
-class TrainedModelDataset(_FileDataset[TrainedModel]):
+class TrainedModelDataset(FileDataset[TrainedModel]):
     """A fitted method and its recipe: see ``aezsl.serving.model_file``."""
 
     _write, _read = save_trained, load_trained
 
 
-class ClassifierDataset(_FileDataset[TargetClassifier]):
+class ClassifierDataset(FileDataset[TargetClassifier]):
     """A fitted method after it has met its targets."""
 
     _write, _read = save_classifier, load_classifier
