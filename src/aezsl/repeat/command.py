@@ -16,6 +16,7 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 from kedro.utils import load_obj
 
+from aezsl.console import ON_SCREEN
 from aezsl.errors import DataError
 from aezsl.methods import METHODS
 from aezsl.pipeline_registry import register_pipelines
@@ -172,7 +173,7 @@ class Repeat:
         log.info(
             "split %d of %d (seed %d), %s: %s %.2f, mean of %d %.2f%s (%s)",
             self._seeds.index(seed) + 1, len(self._seeds), seed, name, metric, 100 * found[-1],
-            len(found), 100 * np.mean(found), spread, how,
+            len(found), 100 * np.mean(found), spread, how, extra=ON_SCREEN,
         )  # fmt: skip
 
     def _write(self, catalog: CatalogProtocol[Any, Any], parent: ParentRun) -> None:
@@ -205,7 +206,7 @@ class Repeat:
             found |= dict(zip(keys + "_std", own["std"] / 100, strict=True))
         files = [Path(catalog.get(dataset)._filepath) for dataset in tables]  # type: ignore[union-attr]
         parent.log(found, {"seeds": self._seeds, "reference": self._reference}, files)
-        log.info("written to %s:\n%s", files[-1].parent, markdown)
+        log.info("written to %s:\n%s", files[-1].parent, markdown, extra=ON_SCREEN)
 
 
 def _pipeline_of(name: str, registered: dict[str, Pipeline]) -> Pipeline:
