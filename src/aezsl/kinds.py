@@ -30,9 +30,19 @@ Text = Annotated[str, MinLen(1)]
 
 @dataclass(frozen=True)
 class Joined:
-    """Words joined by plus signs, as the command line gives a list."""
+    """Words joined by plus signs, as the command line gives a list; alternatives have a slash between them."""
 
     options: tuple[str, ...]
+    alternatives: bool = False
+
+    def accepts(self, value: str) -> bool:
+        """Whether all words are among the options."""
+        ways = value.split("/") if self.alternatives else [value]
+        return all(word in self.options for way in ways for word in way.split("+"))
+
+    def __str__(self) -> str:
+        """As part of a sentence."""
+        return f"of {', '.join(self.options)}, joined by +" + (", alternatives by /" if self.alternatives else "")
 
 
 _PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", type(None): "null"}
@@ -49,9 +59,9 @@ def list_of(kind: Any, at_least: int = 0) -> Any:
     return Annotated.__class_getitem__((values, MinLen(at_least))) if at_least else values  # type: ignore[attr-defined]
 
 
-def joined(options: Sequence[str]) -> Any:
-    """Some of these words, joined by plus signs."""
-    return Annotated.__class_getitem__((str, Joined(tuple(options))))  # type: ignore[attr-defined]
+def joined(options: Sequence[str], alternatives: bool = False) -> Any:
+    """Some of these words, joined by plus signs; with ``alternatives``, several such texts with slashes between."""
+    return Annotated.__class_getitem__((str, Joined(tuple(options), alternatives)))  # type: ignore[attr-defined]
 
 
 def accepts(kind: Any, value: Any) -> bool:
@@ -109,7 +119,7 @@ def _within(limit: Any, value: Any) -> bool:
         case Le():
             return bool(value <= limit.le)
         case Joined():
-            return all(word in limit.options for word in value.split("+"))
+            return limit.accepts(value)
         case _:
             return bool(len(value.strip() if isinstance(value, str) else value) >= limit.min_length)
 
@@ -123,6 +133,6 @@ def _bound(limit: Any) -> str:
         case Lt():
             return f"below {limit.lt}"
         case Joined():
-            return f"of {', '.join(limit.options)}, joined by +"
+            return str(limit)
         case _:
             return f"of at most {limit.le}"

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from aezsl.data.normalise import STEPS, fit_normaliser, listed_steps
+from aezsl.data.normalise import STEPS, fit_normaliser, listed_alternatives, listed_steps
+from aezsl.errors import DataError
 
 TRAINING, NEW = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
 
@@ -36,3 +37,14 @@ def test_unknown_steps_are_refused():
 def test_steps_of_the_command_line_are_joined_by_a_plus():
     assert listed_steps("sqrt+centre+l2") == listed_steps(["sqrt", "centre", "l2"]) == ["sqrt", "centre", "l2"]
     assert listed_steps([]) == []
+
+
+def test_alternatives_are_lists_in_a_list_or_texts_with_slashes():
+    expected = [["l2"], ["sqrt", "centre", "l2"]]
+    assert listed_alternatives("l2/sqrt+centre+l2") == listed_alternatives(expected) == expected
+    assert listed_alternatives(["sqrt", "l2"]) == [["sqrt", "l2"]]
+    assert listed_alternatives([]) == [[]]
+    assert listed_alternatives([[], ["l2"]]) == [[], ["l2"]]
+    assert listed_steps([["l2"]]) == ["l2"]
+    with pytest.raises(DataError, match="expected one list of normalisation steps, got 2 alternatives"):
+        listed_steps(expected)

@@ -12,9 +12,29 @@ from aezsl.errors import DataError
 STEPS = ("sqrt", "centre", "standardise", "l2")
 
 
-def listed_steps(steps: str | Sequence[str]) -> list[str]:
-    """The steps as a list; on the command line, where commas separate parameters, they are joined by ``+``."""
-    return steps.split("+") if isinstance(steps, str) else list(steps)
+#: One way to normalise, or a list of alternatives; on the command line, where commas separate parameters, steps are
+#: joined by ``+`` and alternatives by ``/``.
+Steps = str | Sequence[str] | Sequence[Sequence[str]]
+
+
+def listed_alternatives(steps: Steps) -> list[list[str]]:
+    """The ways to normalise among which one is chosen; a single list of steps is the only one."""
+    if isinstance(steps, str):
+        return [way.split("+") for way in steps.split("/")]
+    if steps and all(not isinstance(way, str) for way in steps):
+        return [list(way) for way in steps]
+    return [[step for step in steps if isinstance(step, str)]]
+
+
+def listed_steps(steps: Steps) -> list[str]:
+    """The steps as a list, where no choice is left."""
+    ways = listed_alternatives(steps)
+    if len(ways) > 1:
+        raise DataError(
+            f"expected one list of normalisation steps, got {len(ways)} alternatives, which only problems of stored "
+            "features choose among: give one"
+        )
+    return ways[0]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.normalise import Normaliser, fit_normaliser, fit_normaliser_in_blocks, listed_steps
+from aezsl.data.normalise import Normaliser, Steps, fit_normaliser, fit_normaliser_in_blocks, listed_steps
 from aezsl.data.once import Once
 from aezsl.data.vectors import NamedVectors
 from aezsl.errors import DataError
@@ -105,7 +105,7 @@ def build_problem(
     semantics: NamedVectors,
     classes: pd.DataFrame,
     split: pd.DataFrame,
-    normalise: Mapping[str, str | Sequence[str]],
+    normalise: Mapping[str, Steps],
     setting: str = "zsl",
     unreadable: Sequence[str] = (),
     store: MappedArrays | None = None,

@@ -78,7 +78,8 @@ def hints(annotated: type[Any] | Callable[..., Any]) -> dict[str, Any]:
 
 def all_sections() -> Section:
     """Everything that conf/base may say; a new parameter is a line here and one there, a new method none here."""
-    names, steps = list_of(Text), list_of(choice(STEPS)) | joined(STEPS)
+    names, way = list_of(Text), list_of(choice(STEPS))
+    steps = way | joined(STEPS, alternatives=True) | list_of(way, at_least=1)
     fixed = {
         "ingestion": Section.whole(groups=names | Text | None, sources=names | Text | None, complete=bool | None),
         "split": Section.whole(

@@ -16,7 +16,6 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 from kedro.utils import load_obj
 
-from aezsl.console import ON_SCREEN
 from aezsl.errors import DataError
 from aezsl.methods import METHODS
 from aezsl.pipeline_registry import register_pipelines
@@ -170,11 +169,10 @@ class Repeat:
         metric = self._headline(name)
         found = [metrics[name].get(metric, np.nan) for metrics in self._measured.values() if name in metrics]
         spread = f" ± {100 * np.std(found, ddof=1):.2f}" if len(found) > 1 else ""
-        log.info(
-            "split %d of %d (seed %d), %s: %s %.2f, mean of %d %.2f%s (%s)",
-            self._seeds.index(seed) + 1, len(self._seeds), seed, name, metric, 100 * found[-1],
-            len(found), 100 * np.mean(found), spread, how, extra=ON_SCREEN,
-        )  # fmt: skip
+        _say(
+            f"split {self._seeds.index(seed) + 1} of {len(self._seeds)} (seed {seed}), {name}: {metric} "
+            f"{100 * found[-1]:.2f}, mean of {len(found)} {100 * np.mean(found):.2f}{spread} ({how})"
+        )
 
     def _write(self, catalog: CatalogProtocol[Any, Any], parent: ParentRun) -> None:
         """Tables of everything in the folder that belongs together, beside the splits and in MLflow."""
@@ -206,7 +204,13 @@ class Repeat:
             found |= dict(zip(keys + "_std", own["std"] / 100, strict=True))
         files = [Path(catalog.get(dataset)._filepath) for dataset in tables]  # type: ignore[union-attr]
         parent.log(found, {"seeds": self._seeds, "reference": self._reference}, files)
-        log.info("written to %s:\n%s", files[-1].parent, markdown, extra=ON_SCREEN)
+        _say(f"written to {files[-1].parent}:\n{markdown}")
+
+
+def _say(what: str) -> None:
+    """To the screen, where a logger's lines would be wrapped, and to the log file."""
+    print(what, flush=True)
+    log.info(what)
 
 
 def _pipeline_of(name: str, registered: dict[str, Pipeline]) -> Pipeline:

@@ -1,7 +1,7 @@
 """Every point of a grid, scored on validation classes, and the one to choose."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
 from typing import Any
@@ -24,6 +24,9 @@ from aezsl.selection.ties import most_cautious_first, most_central_first, n_tied
 from aezsl.workers import small_products
 
 log = logging.getLogger(__name__)
+
+#: What is validated on: labels, samples, and the classes to tell apart.
+Pool = tuple[Labels, Array | MappedRows, Targets]
 
 
 def select_parameters(
@@ -134,9 +137,8 @@ def cross_validate(
     with bar, small_products():
         for f, held_out in enumerate(folds):
             pools, seen = _validation(method, X, y, S, held_out, shared, len(points))
-            for p, model in enumerate(method.fit_points(seen, points)):
-                found = [per_class_accuracy(y, predict(model.adapt_to(targets), X)) for y, X, targets in pools]
-                scores[p, f] = np.mean(found)
+            for p, score in enumerate(score_points(method, seen, pools, points)):
+                scores[p, f] = score
                 bar.update()
     table = _points_table(points)
     for f in range(len(folds)):
@@ -144,9 +146,17 @@ def cross_validate(
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
 
 
+def score_points(
+    method: ZeroShotClassifier, seen: SeenData, pools: Sequence[Pool], points: Sequence[Mapping[str, Any]]
+) -> Iterator[float]:
+    """Mean per-class accuracy of every point, fitted on the seen data, over pools of validation classes."""
+    for model in method.fit_points(seen, points):
+        yield float(np.mean([per_class_accuracy(y, predict(model.adapt_to(targets), X)) for y, X, targets in pools]))
+
+
 def _validation(
     method: ZeroShotClassifier, X: Array, y: Labels, S: Array, held_out: Labels, shared: Once, n_points: int
-) -> tuple[list[tuple[Labels, Array | MappedRows, Targets]], SeenData]:
+) -> tuple[list[Pool], SeenData]:
     """What is validated on, as labels, samples and targets, and what is learnt from.
 
     Samples in a mapped file (single precision) stay there for a method that learns from statistics: those of the

@@ -42,6 +42,10 @@ class SelectionStore:
         with written_whole(self.path) as path:
             table.to_csv(path, index=False)
 
+    def forget(self) -> None:
+        """Without a selection there are no scores: those of a former run are not of this one."""
+        self.path.unlink(missing_ok=True)
+
 
 def selection_key(fingerprint: str, *settings: Mapping[str, Any] | str) -> str:
     """Changes with anything that the scores of a selection depend on: data, settings, and the code itself."""

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.data.mapped_arrays import MappedArrays
+from aezsl.data.normalise import Steps
 from aezsl.data.problem import Problem, build_problem, drop_undescribed
 from aezsl.data.vectors import NamedVectors
 from aezsl.encoders.images.backbones import named_backbones
@@ -25,7 +26,7 @@ def assemble_problem(
     split: pd.DataFrame,
     unreadable: Mapping[str, str],
     attribute_names: list[str],
-    normalise: Mapping[str, list[str]],
+    normalise: Mapping[str, Steps],
     extraction: Mapping[str, Any],
     embedding: Mapping[str, Any],
     store: MappedArrays | None,
