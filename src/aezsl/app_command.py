@@ -2,10 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from kedro.framework.cli.utils import KedroCliError, _split_params, env_option
+from kedro.framework.cli.utils import _split_params, env_option
+from kedro.utils import find_kedro_project
+
+if TYPE_CHECKING:
+    from aezsl.app.library import Place
 
 #: What the page runs to train on a collection of a visitor's own images, as one would type it.
 TRAINING = (
@@ -26,37 +30,30 @@ def app(env: str | None, params: dict[str, Any], port: int) -> None:
     from aezsl.errors import AezslError
 
     try:
-        place = find_place(env, params)
-        if not (place.models / place.method / "model.npz").is_file():
-            chosen = f" --env={env}" if env else ""
-            raise KedroCliError(
-                f"{place.method} has not been trained yet on {place.benchmark}: run kedro run{chosen} "
-                f"--pipeline={place.method} first"
-            )
-        serve(place, port)
+        serve(find_place(env, params), port)
     except AezslError as error:
-        raise KedroCliError(str(error)) from error
+        raise click.ClickException(str(error)) from error
 
 
-def find_place(env: str | None, params: dict[str, Any]) -> Any:
-    """Where an environment keeps its models, its tables and its runs."""
+def find_place(env: str | None, params: dict[str, Any]) -> "Place":
+    """Where an environment keeps its models, its tables and its runs; refused where the method is not trained."""
     from kedro.framework.session import KedroSession
-    from kedro.framework.startup import bootstrap_project
 
     from aezsl.app.library import Place
 
-    root = Path.cwd()
-    bootstrap_project(root)
+    root = find_kedro_project(Path.cwd()) or Path.cwd()
     with KedroSession.create(root, env=env, runtime_params=params) as session:
         context = session.load_context()
-        catalog = context.catalog
+        models, method = context.catalog.load("models"), context.params["predict"]["method"]
+        if method not in models.trained():
+            models.load(method)  # says what to run first
         tracking, ui = context.mlflow.server.mlflow_tracking_uri, context.mlflow.ui
         return Place(
             root=root,
-            models=catalog.load("models").folder.resolve(),
-            tables=Path(catalog.get("images")._filepath).parent,
-            training=TRAINING,
-            method=context.params["predict"]["method"],
+            models=models.folder.resolve(),
+            tables=Path(context.catalog.get("images")._filepath).parent,
+            method=method,
             tracking=tracking,
+            training=TRAINING,
             runs_page=tracking if tracking.startswith("http") else f"http://{ui.host}:{ui.port}",
         )

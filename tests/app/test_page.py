@@ -165,7 +165,7 @@ def test_what_is_wrong_is_said_in_a_sentence(page, monkeypatch):
     assert "no trained model" in refused(page, "model", model="../secret")
     assert "no question" in refused(page, "everything")
     assert "JSON" in page.post("/api/scores", content=b"{").json()["error"]
-    monkeypatch.setattr(opened, "read_image", lambda *_: 1 / 0)
+    monkeypatch.setattr(opened.OpenModel, "encode", lambda *_: 1 / 0)
     assert "log of the command" in send(page, b"x", status=500)["error"]
 
 

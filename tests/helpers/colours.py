@@ -9,6 +9,7 @@ from PIL import Image
 from aezsl.app.library import Place
 from aezsl.data.normalise import fit_normaliser
 from aezsl.encoders.texts.semantics import embed_classes
+from aezsl.formats.images import read_image
 from aezsl.methods import make_method
 from aezsl.serving.model_file import save_trained
 from aezsl.serving.recipe import Recipe
@@ -37,7 +38,8 @@ def picture(name, shade=0):
 
 def encode(images):
     """In place of a network: the colour of each image, twice."""
-    rows = [np.asarray(image.resize((1, 2)), dtype=np.float32).reshape(-1) / 255 for image in images]
+    pictures = [read_image(image) for image in images]
+    rows = [np.asarray(picture.resize((1, 2)), dtype=np.float32).reshape(-1) / 255 for picture in pictures]
     return np.array(rows)
 
 
@@ -57,7 +59,7 @@ def make_place(folder, methods=("eszsl",), sources=TEXT):
     table[["image_id", "class_name", "path"]].to_parquet(tables / "images.parquet")
     table[["image_id", "class_name", "zsl"]].to_parquet(tables / "split.parquet")
     seen = classes["role"] == "seen"
-    X = encode([Image.open(path) for path in table.loc[table["zsl"] == "train", "path"]]).astype(float)
+    X = encode(table.loc[table["zsl"] == "train", "path"]).astype(float)
     attributes = np.array([[part / 255 for part in colour] for _, _, colour in COLOURS.values()])
     by_text = sources == TEXT
     vectors = embed_classes(classes, TEXT) if by_text else attributes.astype(np.float32)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.errors import DataError
-from aezsl.formats.images import read_image
 from aezsl.methods import TargetClassifier
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import MAX_DESCRIPTION
@@ -69,9 +68,8 @@ class OpenModel:
 
     def encode(self, content: bytes) -> Array:
         """Features (d,) of a photo, as the backbone gives them."""
-        picture = read_image(content, "the photo")
         with self._encoding:  # networks need all cores for one photo: visitors wait their turn
-            features: Array = self.trained.encode()([picture])[0]
+            features: Array = self.trained.encode()([content])[0]
         return features
 
     def warm_up(self) -> None:
