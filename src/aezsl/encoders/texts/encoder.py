@@ -52,7 +52,7 @@ def _sentences(folder: Path) -> Encode:
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()  # a second's loading is not worth one
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # a second of loading is not worth one
     model = SentenceTransformer(str(folder), device="cpu")
 
     def encode(texts: Sequence[str]) -> Float32:
