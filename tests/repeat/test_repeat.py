@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from aezsl.errors import DataError
 from aezsl.pipeline_registry import register_pipelines
 from aezsl.repeat import Repeat
+from aezsl.repeat.finished import FinishedMethods
 from aezsl.repeat.runner import parts_by_method
 from tests.helpers.layouts import Xlsa17Files
 from tests.synthetic import make_synthetic
@@ -69,6 +71,8 @@ def test_two_splits_killed_resumed_and_compared(make_project, given):
     assert len(unseen[0]) == len(unseen[1])
     assert unseen[0] != unseen[1]
     assert not (folder.parent / "eszsl").exists()  # the place of an ordinary run is left alone
+    assert not list((project.folder / "data").glob("0[56]_*/*/splits/**/*.npz"))  # nothing large stays
+    assert "| ESZSL |" in resumed.stdout
 
     runs = project.runs()
     (again,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
@@ -101,6 +105,20 @@ def test_methods_run_one_after_the_other_and_every_node_once():
     of = [{node.namespace for node in part.nodes} for part in parts]
     assert all(len(methods) == 1 for methods in of)
     assert of[0] == of[-1] == {None}  # the data, and the comparison of all
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        ([], ["gzsl_eszsl", "gzsl_aezsl", "gzsl_aezsl_t"]),
+        (["gzsl_aezsl.model"], ["gzsl_eszsl", "gzsl_aezsl_t"]),
+        (["aezsl.model"], ["gzsl_eszsl", "gzsl_aezsl", "gzsl_aezsl_t"]),
+    ],
+)
+def test_a_base_is_run_again_where_its_model_is_gone(there, expected):
+    context = SimpleNamespace(params={}, config_loader={"catalog": {"candidates": {}}})
+    finished = FinishedMethods(context, SimpleNamespace(exists=there.__contains__))
+    assert finished.with_missing_bases(["gzsl_eszsl", "gzsl_aezsl_t"]) == expected
 
 
 @pytest.mark.parametrize(

@@ -130,15 +130,16 @@ class Repeat:
             settings = {setting_of(name) for name in self._methods}
             others = [name for name in self._order if setting_of(name) in settings and name not in self._methods]
             unchanged = finished.unchanged([*self._methods, *others], self._pipeline)
+            pending = finished.with_missing_bases(name for name in self._methods if name not in unchanged)
             for name in unchanged:
                 self._measured[seed][name] = finished.metrics(name)
-                if name in self._methods:
+                if name in self._methods and name not in pending:
                     self._tell(seed, name, "taken over")
-            pending = [name for name in self._methods if name not in unchanged]
             if pending:
                 finished.forget(pending)
                 self._run_nodes(session, seed, parent, pending, finished)
             self._problems = {setting: finished.summary(setting) for setting in settings}
+            finished.drop_models(self._methods)
 
     def _run_nodes(
         self, session: KedroSession, seed: int, parent: str | None, pending: list[str], finished: FinishedMethods

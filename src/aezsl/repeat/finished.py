@@ -1,6 +1,7 @@
 """Which methods of a split are finished, so that a repeat need not compute them again."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from kedro.framework.context import KedroContext
@@ -31,7 +32,7 @@ class FinishedMethods:
 
     def marked(self, names: Iterable[str]) -> list[str]:
         """Those of the names that were finished once, under whichever key."""
-        return [name for name in names if name.removeprefix("gzsl_") in METHODS and self._mark(name)]
+        return [name for name in names if _registered(name) and self._mark(name)]
 
     def unchanged(self, names: Iterable[str], pipeline: Pipeline) -> list[str]:
         """Those of the names that are finished, and would come out the same again.
@@ -47,13 +48,33 @@ class FinishedMethods:
 
     def mark(self, name: str) -> None:
         """Say that the method is finished on the problem that was assembled last."""
-        if name.removeprefix("gzsl_") in METHODS:
+        if _registered(name):
             self._catalog.save(f"{name}.finished", {"key": self._key(name)})
 
     def forget(self, names: Iterable[str]) -> None:
         """Say that the methods are not finished: their results are about to be overwritten, one by one."""
         for name in self.marked(names):
             self._catalog.save(f"{name}.finished", {"key": ""})
+
+    def with_missing_bases(self, pending: Iterable[str]) -> list[str]:
+        """The methods that are to be run, each behind the one it refines where the model of that one is not there."""
+        found: list[str] = []
+        for name in pending:
+            prefix, chain = setting_of(name), [name]
+            while base := METHODS[chain[-1].removeprefix("gzsl_")].refines if _registered(chain[-1]) else None:
+                chain.append(prefix + base)
+            needed = [base for base in chain[1:] if not self._catalog.exists(f"{base}.model")]
+            found += [other for other in (*reversed(needed), name) if other not in found]
+        return found
+
+    def drop_models(self, names: Iterable[str]) -> None:
+        """Remove problems, models and classifiers: whatever a repeat reports is measured, and they fill the disk."""
+        methods = [name for name in names if _registered(name)]
+        problems = {f"{setting_of(name)}problem" for name in methods}
+        for dataset in (*problems, *(f"{name}.{part}" for name in methods for part in ("model", "classifier"))):
+            place = getattr(self._catalog.get(dataset), "_filepath", None)
+            if place is not None:
+                Path(place).unlink(missing_ok=True)
 
     def summary(self, setting: str) -> dict[str, Any]:
         """Sizes and fingerprint of the problem of a setting."""
@@ -83,3 +104,7 @@ class FinishedMethods:
             own[method] = self._parameters[method]
             method = METHODS[method].refines
         return selection_key(fingerprint, name, own, shared, self._candidates)
+
+
+def _registered(name: str) -> bool:
+    return name.removeprefix("gzsl_") in METHODS
