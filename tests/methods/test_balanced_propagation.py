@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from aezsl.methods.propagation.balanced import Objective, Weights, assign, propagate
-from aezsl.methods.propagation.neighbours import exact_neighbours, forest_neighbours, neighbour_graph
+from aezsl.methods.propagation.neighbours import _cells, cell_neighbours, exact_neighbours, neighbour_graph
 
 M, C, D = 300, 7, 20
 
@@ -102,14 +102,45 @@ def test_permuting_the_pool_permutes_the_labels():
     np.testing.assert_allclose(propagate(other).R, propagate(J).R[order], atol=1e-8)
 
 
-def test_the_forest_finds_most_neighbours():
+def clustered(m, n_clusters, d, noise):
     rng = np.random.default_rng(0)
-    X = unit(rng.normal(size=(40, 64))[rng.integers(40, size=3000)] + 0.7 * rng.normal(size=(3000, 64)))
-    X = X.astype(np.float32)
-    exact, approximate = exact_neighbours(X, 10)[0], forest_neighbours(X, 10)[0]
-    recall = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(exact, approximate, strict=True)])
-    assert recall > 0.75
-    assert not (approximate == np.arange(3000)[:, None]).any()
+    X = rng.normal(size=(n_clusters, d))[rng.integers(n_clusters, size=m)] + noise * rng.normal(size=(m, d))
+    return unit(X).astype(np.float32)
+
+
+@pytest.mark.parametrize(("noise", "least"), [(0.7, 0.9), (2.0, 0.7)])
+def test_the_cells_hold_most_neighbours(noise, least):
+    """Far apart clusters, and clusters that lie in one another."""
+    X = clustered(2000, 40, 160, noise)
+    nearest, cosines = cell_neighbours(X, 10, cell=32)
+    exact = exact_neighbours(X, 10)[0]
+    recall = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(exact, nearest, strict=True)])
+    assert recall > least
+    assert not (nearest == np.arange(2000)[:, None]).any()
+    assert all(len(set(row)) == 10 for row in nearest)
+    np.testing.assert_allclose(cosines, np.einsum("ikd,id->ik", X[nearest], X), atol=1e-6)
+    assert (np.diff(cosines, axis=1) <= 0).all()
+
+
+def test_a_visit_to_every_cell_is_the_exact_search():
+    X = clustered(500, 8, 12, 1.0)
+    np.testing.assert_allclose(cell_neighbours(X, 10, cell=32, probes=500)[1], exact_neighbours(X, 10)[1], rtol=1e-5)
+
+
+def test_cells_with_too_few_rows_are_made_up_for():
+    X = clustered(300, 5, 8, 0.5)
+    nearest, cosines = cell_neighbours(X, 10, cell=3, probes=2)
+    assert np.isfinite(cosines).all()
+    assert (nearest >= 0).all()
+
+
+def test_a_pool_of_equal_rows_has_no_cell_that_grows_with_it():
+    nearest, cosines = cell_neighbours(np.full((2000, 4), 0.5, dtype=np.float32), 10, cell=64)
+    home, visited = _cells(np.full((2000, 4), 0.5, dtype=np.float32), 64, 12, np.random.default_rng(0))
+    assert np.bincount(home).max() <= 128
+    assert (visited == home[:, None]).any(axis=1).all()
+    np.testing.assert_allclose(cosines, 1)
+    assert not (nearest == np.arange(2000)[:, None]).any()
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])

@@ -1,9 +1,12 @@
-"""The neighbour graph of a pool of unit rows: exact search, or an approximate one whose time grows as m log m."""
+"""The neighbour graph of a pool of unit rows: by exact search, or by one that looks into the nearest cells only."""
+
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.data.statistics import class_sums
 
 #: Pools up to this size are searched exactly.
 EXACT_UP_TO = 8_000
@@ -23,7 +26,7 @@ def neighbour_graph(X: Array, k: int, approximate: bool | None = None, seed: int
     if k < 1:
         return csr_array((m, m))
     search = m > EXACT_UP_TO if approximate is None else approximate
-    nearest, cosines = forest_neighbours(X, k, seed=seed) if search else exact_neighbours(X, k)
+    nearest, cosines = cell_neighbours(X, k, seed=seed) if search else exact_neighbours(X, k)
     distances = np.maximum(2 - 2 * cosines.astype(np.float64), 0)
     t = distances.mean()
     weights = np.exp(-distances / t) if t > 0 else np.ones_like(distances)
@@ -38,84 +41,111 @@ def exact_neighbours(X: Array, k: int) -> tuple[Labels, Array]:
     """The k most similar other rows of every unit row, and their cosines; quadratic in time, linear in memory."""
     m = len(X)
     nearest, cosines = np.empty((m, k), dtype=np.int64), np.empty((m, k), dtype=np.float32)
-    step = max(1, BLOCK_ENTRIES // m)
-    for i in range(0, m, step):
-        products = X[i : i + step] @ X.T
-        rows = np.arange(len(products))
-        products[rows, i + rows] = -np.inf
-        nearest[i : i + step], cosines[i : i + step] = _best(products, k)
+    for rows in _blocks(np.arange(m), m):
+        nearest[rows], cosines[rows] = _among_all(X, rows, k)
     return nearest, cosines
 
 
-def forest_neighbours(
-    X: Array, k: int, trees: int = 8, leaf: int = 256, width: int = 128, seed: int = 0
+def cell_neighbours(
+    X: Array, k: int, cell: int = 256, probes: int = 12, axes: int = 128, seed: int = 0
 ) -> tuple[Labels, Array]:
-    """Approximate neighbours in time m log m: candidates share a leaf of one of several random trees.
+    """Approximate neighbours: every row looks for them in the ``probes`` cells whose centres are most similar to it.
 
-    Every tree halves the rows at the median of their projection on the difference of two random rows, until a leaf has
-    at most ``leaf`` rows; within leaves search is exact, on ``width`` principal axes. The 3 k best candidates of all
-    trees are ranked by the full rows.
+    Cells hold ``cell`` rows in the mean and never more than twice as many: spherical k-means on the first principal
+    axes, with larger cells cut at random. Within cells cosines are exact, of whole rows. That is ``probes * cell``
+    cosines for every row, however many rows there are; finding the cells adds m / ``cell`` short ones, which at a
+    million rows of 1,280 features is less than a fifth of the work. A row whose cells hold fewer than k others is
+    compared with all rows.
     """
     rng = np.random.default_rng(seed)
     m = len(X)
-    Z = _principal(X, width, rng)
-    keep = min(3 * k, leaf // 2 - 1)
-    best = np.full((m, keep), -1, dtype=np.int64)
-    score = np.full((m, keep), -np.inf, dtype=np.float32)
-    for _ in range(trees):
-        for rows in _leaves(Z, leaf, rng):
-            products = Z[rows] @ Z[rows].T
-            np.fill_diagonal(products, -np.inf)
-            at, value = _best(products, keep)
-            best[rows], score[rows] = _merged(best[rows], score[rows], rows[at], value, keep)
-    return _ranked(X, best, k)
+    home, visited = _cells(_principal(X, axes, rng), cell, probes, rng)
+    nearest = np.full((m, k), -1, dtype=np.int64)
+    cosines = np.full((m, k), -np.inf, dtype=np.float32)
+    residents, visitors = _grouped(home), _grouped(visited.ravel())
+    for here, coming in zip(residents, visitors, strict=True):
+        inside = X[here]
+        for rows in _blocks(coming // visited.shape[1], len(here)):
+            products = X[rows] @ inside.T
+            products[rows[:, None] == here] = -np.inf
+            at, value = _best(products, min(k, len(here)))
+            _merge(nearest, cosines, rows, here[at], value)
+    few = np.flatnonzero(np.isneginf(cosines[:, -1]))
+    for rows in _blocks(few, m):
+        nearest[rows], cosines[rows] = _among_all(X, rows, k)
+    return nearest, cosines
 
 
-def _principal(X: Array, width: int, rng: np.random.Generator) -> Array:
+def _principal(X: Array, axes: int, rng: np.random.Generator) -> Array:
     """Rows on the principal axes of a sample of them."""
-    if X.shape[1] <= width:
+    if X.shape[1] <= axes:
         return X
     sample = X[rng.choice(len(X), min(len(X), 5_000), replace=False)]
-    _, axes = np.linalg.eigh(sample.T @ sample)
-    return np.ascontiguousarray(X @ axes[:, -width:].astype(X.dtype))
+    _, vectors = np.linalg.eigh(sample.T @ sample)
+    return np.ascontiguousarray(X @ vectors[:, -axes:].astype(X.dtype))
 
 
-def _leaves(Z: Array, leaf: int, rng: np.random.Generator) -> list[Labels]:
-    """Random halvings until every part has at most ``leaf`` rows."""
-    waiting: list[Labels] = [np.arange(len(Z))]
-    done: list[Labels] = []
-    while waiting:
-        rows = waiting.pop()
-        if len(rows) <= leaf:
-            done.append(rows)
-            continue
-        one, other = Z[rng.choice(rows, 2, replace=False)]
-        order = np.argpartition(Z[rows] @ (one - other), len(rows) // 2)
-        waiting += [rows[order[: len(rows) // 2]], rows[order[len(rows) // 2 :]]]
-    return done
+def _cells(Z: Array, cell: int, probes: int, rng: np.random.Generator) -> tuple[Labels, Labels]:
+    """The cell (m,) that every row lives in, and the cells (m, probes) it visits, its own among them."""
+    m = len(Z)
+    n_cells = -(-m // cell)
+    centres = Z[rng.choice(m, n_cells, replace=False)]
+    sample = Z[rng.choice(m, min(m, 32 * n_cells), replace=False)]
+    for _ in range(4):
+        sums = class_sums(sample, _most_similar(sample, centres, 1)[:, 0], n_cells)
+        centres = np.where(sums.any(axis=1, keepdims=True), unit_rows(sums), centres).astype(Z.dtype)
+    home = _cut(_most_similar(Z, centres, 1)[:, 0], 2 * cell, rng)
+    centres = unit_rows(class_sums(Z, home, home.max() + 1)).astype(Z.dtype)
+    visited = _most_similar(Z, centres, min(probes, len(centres)))
+    away = ~(visited == home[:, None]).any(axis=1)
+    visited[away, -1] = home[away]
+    return home, visited
 
 
-def _merged(best: Labels, score: Array, at: Labels, value: Array, keep: int) -> tuple[Labels, Array]:
-    """The ``keep`` best of two lists per row, each candidate once."""
-    at, value = np.hstack([best, at]), np.hstack([score, value])
-    order = np.argsort(at, axis=1, kind="stable")
-    at, value = np.take_along_axis(at, order, 1), np.take_along_axis(value, order, 1)
-    value[:, 1:][at[:, 1:] == at[:, :-1]] = -np.inf
-    chosen = np.argpartition(-value, keep - 1, axis=1)[:, :keep]
-    return np.take_along_axis(at, chosen, 1), np.take_along_axis(value, chosen, 1)
+def _cut(home: Labels, largest: int, rng: np.random.Generator) -> Labels:
+    """The same cells without empty ones, those of more than ``largest`` rows cut into equal parts at random."""
+    order = rng.permutation(len(home))
+    cells: list[Labels] = []
+    for rows in _grouped(home[order]):
+        cells += np.array_split(order[rows], -(-len(rows) // largest)) if len(rows) else []
+    cut = np.empty_like(home)
+    for number, rows in enumerate(cells):
+        cut[rows] = number
+    return cut
 
 
-def _ranked(X: Array, candidates: Labels, k: int) -> tuple[Labels, Array]:
-    """The k best candidates by the full rows, best first."""
-    m, n = candidates.shape
-    nearest, cosines = np.empty((m, k), dtype=np.int64), np.empty((m, k), dtype=np.float32)
-    step = max(1, BLOCK_ENTRIES // (n * X.shape[1]) * 4)
-    for i in range(0, m, step):
-        some = candidates[i : i + step]
-        products = np.einsum("ind,id->in", X[some], X[i : i + step])
-        at, cosines[i : i + step] = _best(np.where(some < 0, -np.inf, products), k)
-        nearest[i : i + step] = np.take_along_axis(some, at, 1)
-    return nearest, cosines
+def _most_similar(Z: Array, centres: Array, n: int) -> Labels:
+    """The n centres with the largest products, most similar first, for every row of Z."""
+    found = np.empty((len(Z), n), dtype=np.int64)
+    for rows in _blocks(np.arange(len(Z)), len(centres)):
+        found[rows] = _best(Z[rows] @ centres.T, n)[0]
+    return found
+
+
+def _grouped(labels: Labels) -> list[Labels]:
+    """The places of every label 0, 1, 2 ..., in order."""
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+
+
+def _blocks(rows: Labels, width: int) -> Iterator[Labels]:
+    """Parts of the rows whose products with ``width`` others fit into a block."""
+    step = max(1, BLOCK_ENTRIES // width)
+    return (rows[i : i + step] for i in range(0, len(rows), step))
+
+
+def _merge(nearest: Labels, cosines: Array, rows: Labels, at: Labels, value: Array) -> None:
+    """Take what was found for these rows into their lists; no candidate comes twice."""
+    k = nearest.shape[1]
+    both, values = np.hstack([nearest[rows], at]), np.hstack([cosines[rows], value])
+    chosen, cosines[rows] = _best(values, k)
+    nearest[rows] = np.take_along_axis(both, chosen, 1)
+
+
+def _among_all(X: Array, rows: Labels, k: int) -> tuple[Labels, Array]:
+    """The k most similar other rows of some rows, and their cosines."""
+    products = X[rows] @ X.T
+    products[np.arange(len(rows)), rows] = -np.inf
+    return _best(products, k)
 
 
 def _best(values: Array, k: int) -> tuple[Labels, Array]:
