@@ -50,6 +50,17 @@ def folder_written_whole(path: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def folder_of_this_process(path: Path) -> Iterator[Path]:
+    """An empty folder beside ``path`` that is removed at the end; if this process is killed, by the next that comes."""
+    folder = _place_beside(path)
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def clear_leftovers(folder: Path) -> None:
     """Remove what processes that are gone left behind while they wrote to the folder."""
     for path in list(folder.glob(".*")):

@@ -65,8 +65,9 @@ class ProblemDataset(AbstractDataset[Problem, Problem]):
             arrays |= {name: self._mapped.read(f"{header['setting']}_{name[2:]}") for name in FEATURES}
         if missing := [name for name in ARRAYS if name not in arrays]:
             raise DataError(f"{self._filepath} has no {', '.join(missing)}: run the pipeline without --from-nodes")
-        parts = {name: arrays[name] for name in ARRAYS} | {name: header[name] for name in ("setting", *LISTS)}
-        problem = Problem(**parts, **{name: _normaliser(name, header, arrays) for name in NORMALISERS})
+        parts: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
+        parts |= {name: header[name] for name in ("setting", *LISTS)}
+        problem = Problem(**parts | {name: _normaliser(name, header, arrays) for name in NORMALISERS})
         if problem.fingerprint != header["fingerprint"]:
             raise DataError(
                 f"{self._filepath} should hold the problem {header['fingerprint']}, but its arrays are those of "
