@@ -32,7 +32,7 @@ def unit(A):
 
 
 def make_pool(m, d, n_classes, seed=0):
-    """Unit rows with the decaying spectrum of real features, in single precision; scores of blurred means; the means."""
+    """Unit rows with the decaying spectrum of real features (float32), scores of blurred means, and the means."""
     rng = np.random.default_rng(seed)
     spectrum = (1 / np.sqrt(np.arange(1, d + 1))).astype(np.float32)
     means = rng.standard_normal((n_classes, d), dtype=np.float32) * spectrum
