@@ -2,8 +2,10 @@
 
 import shutil
 import socket
+import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 import uvicorn
@@ -23,7 +25,8 @@ def address(tmp_path_factory):
     """The page of a small project, served by a thread of this process."""
     if not BROWSER or not DRIVER:
         pytest.skip("there is no chromium with chromedriver here (apt-get install chromium chromium-driver)")
-    place = make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl"))
+    stand_in = (sys.executable, "-c", "print('Completed 1 out of 1 tasks')")  # for the training
+    place = replace(make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl")), training=stand_in)
     with socket.socket() as probe, pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainedModel, "encode", lambda self: encode)
         probe.bind((HOST, 0))
@@ -172,6 +175,27 @@ def test_the_visitor_guesses_first(page):
     page.until(lambda: page.text("#verdict").startswith("It is "))
     assert page.text("#its") == "1 of 1"
     assert page.text("#yours") in ("0 of 1", "1 of 1")
+
+
+def test_two_models_name_the_same_photos(page, photos):
+    page.all("#files")[0].send_keys(photos("plum", "teal"))
+    page.until(lambda: page.count("#gallery li") == 2)
+    page.all("#tab-compare")[0].click()
+    page.press("#go")
+    page.until(lambda: page.text("#compare-note").startswith("They agree on"))
+    assert page.count("#side tbody tr") == 2
+
+
+def test_a_collection_is_taught(page, photos):
+    page.all("#tab-teach")[0].click()
+    page.type("#set", "my_colours")
+    for number, name in enumerate(("ruby", "grass", "sea", "plum"), start=1):
+        page.type(f"#lessons tr:nth-child({number}) input", name)
+        page.type(f"#lessons tr:nth-child({number}) textarea", f"the colour of {name}")
+        if name != "plum":
+            page.all(f"#lessons tr:nth-child({number}) input[type=file]")[0].send_keys(photos(name))
+    page.press("#train")
+    page.until(lambda: page.text("#teach-note").startswith("my colours is trained"))
 
 
 def test_nothing_is_wider_than_a_phone_and_every_control_has_a_name(page, photos):

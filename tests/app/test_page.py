@@ -99,6 +99,8 @@ def test_names_are_those_of_predict(page, place):
     assert answer["names"] == expected["top_3"][0]
     assert sum(answer["shares"]) == pytest.approx(1)
     assert answer["shares"] == sorted(answer["shares"], reverse=True)
+    best, middle, least = expected["top_3_scores"][0]
+    assert answer["lengths"] == pytest.approx([1, (middle - least) / (best - least), 0])
 
 
 def test_an_edited_description_changes_the_shares(page):

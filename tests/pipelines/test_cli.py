@@ -1,9 +1,17 @@
 """The whole road on a reduced emoji set, by the commands users type."""
 
 import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
 
 import pandas as pd
 import pytest
+
+from tests.helpers.projects import environment
 
 #: Two vendors, one category: 80-odd classes, 160-odd images, seconds instead of minutes.
 SMALL = """
@@ -93,3 +101,48 @@ def test_another_seed_is_a_parameter_and_another_problem(project):
     assert second.data.params["split.unseen_fraction"] == "0.2"  # a sibling survives
     assert second.data.tags["problem_fingerprint"] != first.data.tags["problem_fingerprint"]
     assert second.data.tags["features_fingerprint"] == first.data.tags["features_fingerprint"]
+
+
+@pytest.fixture
+def page(project):
+    """A function that asks the page that ``kedro app`` opens, with the cookie of one visitor."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "kedro", "app", "--env=small", "--params=method=eszsl", f"--port={port}"]
+    visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+
+    def ask(question, **about):
+        body = json.dumps({"model": "emoji/eszsl", **about}).encode()
+        return json.load(visitor.open(f"http://127.0.0.1:{port}/api/{question}", body, timeout=300))
+
+    with (project.folder / "app.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=project.folder, env=environment(), stdout=log, stderr=log)
+        try:
+            while True:
+                assert process.poll() is None, (project.folder / "app.log").read_text()
+                try:
+                    ask("models")
+                    break
+                except urllib.error.HTTPError:  # it answers, but not as it should
+                    raise
+                except OSError:
+                    time.sleep(0.2)
+            yield ask
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def test_the_page_names_an_example_and_knows_what_was_measured(project, page):
+    about = page("model")
+    photo = page("example", number=0)["photo"]
+    (answer,) = page("scores", photos=[photo], classes=about["classes"])["answers"]
+    assert set(answer["names"]) == {name for name, _ in about["classes"]}
+    assert "Accuracy" in page("runs")["measured"]["metrics"]
+
+
+def test_the_page_of_a_method_that_is_not_trained_says_what_to_run(project):
+    result = project.kedro("app", "--env=small", "--params=method=sync", check=False)
+    assert result.returncode
+    assert "sync has not been trained yet" in result.stderr

@@ -103,7 +103,8 @@ class OpenModel:
         """The numbers of checked classes: those of training where nothing was edited, else of the description."""
         recipe = self.trained.recipe
         own = [c for c in classes if c[0] in self._texts and self._as_described(c[0]) == c]
-        new = [c for c in classes if c not in set(own)]
+        known_ones = set(own)
+        new = [c for c in classes if c not in known_ones]
         vectors = dict(zip(new, self._embed(new), strict=True))
         if own:
             known = recipe.targets(pd.DataFrame({"class_name": [name for name, _ in own]}))
@@ -125,7 +126,7 @@ class OpenModel:
         return self.trained.model.adapt(self.targets(classes).vectors)
 
     def name(self, features: Array, classes: tuple[Described, ...], refine: bool = False) -> list[dict[str, Any]]:
-        """For every row of features (n, d) all classes, best first, with shares of one.
+        """For every row of features (n, d) all classes, best first: shares of one, and scores from 0 to 1 as lengths.
 
         refine : learn from these rows together, where the method can; else every row is named by itself.
         """
@@ -137,7 +138,11 @@ class OpenModel:
             classifier = self.trained.model.adapt(classifier.S_target, rows)
         ranking = classifier.rank(rows, len(classes))
         names = np.array([name for name, _ in classes], dtype=object)[ranking.classes]
+        of_one = shares(ranking, self.trained.spread)
+        scores = np.log(np.maximum(of_one, np.finfo(float).tiny))  # as they were, but for scale and origin
+        heights = scores - scores[:, -1:]
+        lengths = heights / np.maximum(heights[:, :1], np.finfo(float).tiny)
         return [
-            {"names": own.tolist(), "shares": share.tolist()}
-            for own, share in zip(names, shares(ranking, self.trained.spread), strict=True)
+            {"names": own.tolist(), "shares": share.tolist(), "lengths": length.tolist()}
+            for own, share, length in zip(names, of_one, lengths, strict=True)
         ]

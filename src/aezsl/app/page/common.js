@@ -44,7 +44,7 @@ let saying;
 export function say(sentence) {
   const message = find("message");
   clearTimeout(saying);
-  message.textContent = sentence ? sentence[0].toUpperCase() + sentence.slice(1) : "";
+  message.textContent = sentence;
   message.hidden = !sentence;
   if (sentence) saying = setTimeout(() => say(""), 12000);
 }
@@ -56,7 +56,7 @@ export const guarded = (work) => async (...given) => {
     return await work(...given);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    say(error.message);
+    say(error.message[0].toUpperCase() + error.message.slice(1));
   }
 };
 
@@ -66,9 +66,9 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-export function bar(label, share, number, against = false, tag = "div") {
+export function bar(label, part, number, against = false, tag = "div") {
   const length = make("i", { className: against ? "against" : "" });
-  length.style.width = percent(Math.min(1, share));
+  length.style.width = percent(part);
   return make(
     tag,
     { className: "bar" },

@@ -26,8 +26,8 @@ async function guess(name) {
   const answer = await ask("guess", { name });
   for (const button of find("choices").children) {
     button.disabled = true;
-    if (button.dataset.name === answer.true) button.className = "right";
-    else if (button.dataset.name === name) button.className = "wrong";
+    if (button.dataset.name === answer.true) Object.assign(button, { className: "right", textContent: `✓ ${plain(answer.true)}` });
+    else if (button.dataset.name === name) Object.assign(button, { className: "wrong", textContent: `✗ ${plain(name)}` });
   }
   const you = name === answer.true ? "You are right" : "You are wrong";
   const it = answer.model === answer.true ? "the model is right" : `the model says ${plain(answer.model)}`;

@@ -89,7 +89,7 @@ function showAnswer() {
   find("answer-title").textContent = `${plain(answer.names[0])}, ${percent(answer.shares[0])}`;
   Object.assign(find("shown"), { src: photo.url, alt: photo.name });
   const names = answer.names.slice(0, SHOWN);
-  find("bars").replaceChildren(...names.map((name, place) => bar(plain(name), answer.shares[place], percent(answer.shares[place]), false, "li")));
+  find("bars").replaceChildren(...names.map((name, place) => bar(plain(name), answer.lengths[place], percent(answer.shares[place]), false, "li")));
   find("why").textContent = `Why ${plain(names[0])} and not ${plain(names[1] ?? "")}?`;
 }
 
