@@ -60,7 +60,7 @@ STAGES = (
         4 * SEEN_IMAGES * FEATURES,
         1,  # one node, on the cores of one worker
     ),
-    Stage("AEZSL for 20,842 classes, one point", CLASSES / CLASSES_PER_CORE_SECOND, 0, CLASSES // 64),
+    Stage("AEZSL for 20,842 classes, one point", CLASSES / CLASSES_PER_CORE_SECOND, 0, CLASSES // 256),
     Stage(
         "rank all images among 20,842 classes", IMAGES / RANKED_PER_CORE_SECOND, 4 * IMAGES * FEATURES, IMAGES // 1024
     ),
@@ -68,7 +68,9 @@ STAGES = (
 
 
 def main():
-    print(f"| stage | {' | '.join(f'{n} workers' if n > 1 else '1 worker' for n in WORKERS)} | saturates at |")
+    print(
+        f"| stage | {' | '.join(f'{n} workers' if n > 1 else '1 worker' for n in WORKERS)} | workers at which it saturates |"
+    )
     print("|---|" + "---|" * (len(WORKERS) + 1))
     totals = dict.fromkeys(WORKERS, 0.0)
     for stage in STAGES:
@@ -77,7 +79,7 @@ def main():
             seconds, limit = stage.seconds(n)
             totals[n] += seconds
             cells.append(f"{seconds / 3600:,.2f} h" + ("" if limit == "cores" else f" ({limit})"))
-        print(f"| {stage.name} | {' | '.join(cells)} | {stage.saturates_at():,} workers |")
+        print(f"| {stage.name} | {' | '.join(cells)} | {stage.saturates_at():,} |")
     costs = [f"{totals[n] / 3600:,.1f} h, {n * totals[n] / 3600 * PRICE_PER_CORE_HOUR:,.1f} USD" for n in WORKERS]
     print(f"| together | {' | '.join(costs)} | |")
 
