@@ -68,10 +68,9 @@ STAGES = (
 
 
 def main():
-    print(
-        f"| stage | {' | '.join(f'{n} workers' if n > 1 else '1 worker' for n in WORKERS)} | workers at which it saturates |"
-    )
-    print("|---|" + "---|" * (len(WORKERS) + 1))
+    columns = ["stage", *(f"{n} workers" if n > 1 else "1 worker" for n in WORKERS), "workers at which it saturates"]
+    print(f"| {' | '.join(columns)} |")
+    print("|---|" + "---|" * (len(columns) - 1))
     totals = dict.fromkeys(WORKERS, 0.0)
     for stage in STAGES:
         cells = []
