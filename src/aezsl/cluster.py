@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import cloudpickle
+
 from aezsl.errors import NotReadyError
 from aezsl.files import written_whole
 from aezsl.selection.store import code_digest
-from aezsl.workers import Workers
+from aezsl.workers import Workers, working_on
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -118,9 +119,9 @@ def failures_told(what: str) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise ClusterError(
-            f"{what} was given up after {error.allowed_failures + 1} workers died of it, most likely because it needs "
-            "more memory than a worker may have: start workers with more (--runner-params=memory_limit=8GB, or "
-            "dask worker --memory-limit), or fewer on each machine"
+            f"{what} was given up, as its worker died whenever it was tried ({error.allowed_failures + 1} in all), "
+            "most likely for more memory than a worker may have: start workers with more, or fewer on each machine "
+            "(--runner-params=memory_limit=8GB, or dask worker --memory-limit)"
         ) from error
     except (FutureCancelledError, CommClosedError) as error:
         raise ClusterError(
@@ -138,6 +139,11 @@ class ClusterWorkers(Workers):
     """
 
     folder: Path = Path()
+
+    @property
+    def elsewhere(self) -> bool:
+        """Yes."""
+        return True
 
     def map(self, function: Callable[..., R], items: Iterable[T], *shared: Any) -> Iterator[R]:
         """As ``Workers.map``. The caller makes room for the tasks: its worker takes some of them while it waits."""
@@ -157,11 +163,12 @@ class _WithShared:
     path: Path
 
     def __call__(self, item: Any) -> Any:
-        return self.function(item, *_get(self.path))
+        with working_on(Workers()):  # a task has one core, and no tasks of its own
+            return self.function(item, *_get(self.path))
 
 
 def _put(folder: Path, value: Any) -> Path:
-    content = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    content = cloudpickle.dumps(value)
     path = folder / f"{hashlib.blake2b(content, digest_size=16).hexdigest()}.pickle"
     if not path.exists():
         with written_whole(path) as temporary:
@@ -172,4 +179,4 @@ def _put(folder: Path, value: Any) -> Path:
 @lru_cache(maxsize=2)  # tasks of one map come one after the other
 def _get(path: Path) -> Any:
     with path.open("rb") as file:
-        return pickle.load(file)  # noqa: S301  # of this run, in its own folder
+        return cloudpickle.load(file)  # of this run, in its own folder

@@ -49,6 +49,11 @@ class Workers:
         if self.n < 1:
             raise ValueError(f"there must be at least one worker, got n={self.n}")
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether tasks leave this process: work that has threads of its own here is cut into tasks only then."""
+        return self.engine is not None
+
     def map(self, function: Callable[..., R], items: Iterable[T], *shared: Any) -> Iterator[R]:
         """``function(item, *shared)`` of every item, in the order of the items.
 
@@ -103,6 +108,11 @@ def workers() -> Workers:
 
 def _threads_of_this_process() -> Workers:
     return Workers(_threads_outside.get() or n_threads())
+
+
+def workers_are_given() -> bool:
+    """Whether this is a node or a task among others on the same machine."""
+    return _given.get() is not None
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from aezsl.arrays import Float32
 from aezsl.files import written_whole
+from aezsl.workers import workers_are_given
 
 if TYPE_CHECKING:
     import torch
@@ -122,5 +123,7 @@ def choose_provider(device: str, available: list[str]) -> str:
 
 
 def available_cores() -> int:
-    """Cores this process may use."""
+    """Cores this process may use: one where workers are given, since the others have tasks of their own."""
+    if workers_are_given():
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

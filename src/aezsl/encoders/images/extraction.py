@@ -20,6 +20,7 @@ from aezsl.errors import DataError
 from aezsl.files import content_digest, has_digest
 from aezsl.formats.images import read_content, read_image
 from aezsl.progress import progress_bar
+from aezsl.workers import workers
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +35,12 @@ def extract_features(
     backbone: Backbone,
     batch_size: int = 8,
     shard_size: int = 512,
+    show: bool = True,
 ) -> Iterator[tuple[VectorChunk | None, dict[str, str]]]:
     """Features of the images that are not ``known`` (image_id -> digest of the content) yet, a shard at a time.
 
     Yields the vectors of a shard, if it has any, and all unreadable images so far (image_id -> reason).
+    show : whether to show how far the work is.
     """
     todo = images[_changed(images, known)]
     unreadable: dict[str, str] = {}
@@ -47,7 +50,7 @@ def extract_features(
     rows = zip(todo["image_id"], todo["path"], strict=True)
     with (
         ThreadPoolExecutor(available_cores()) as pool,
-        progress_bar(total=len(images), initial=len(images) - len(todo), desc="features", unit="image") as bar,
+        _bar(len(images), len(images) - len(todo), disable=not show) as bar,
     ):
         prepared = _prepare_ahead(pool, rows, preprocess, batch_size)
         while shard := list(islice(prepared, max(1, shard_size // batch_size))):
@@ -64,6 +67,10 @@ def extract_features(
                 bar.update(len(batch))
             chunk = VectorChunk(backbone.fingerprint, ids, shard_digests, np.concatenate(vectors)) if ids else None
             yield chunk, unreadable
+
+
+def _bar(n_images: int, n_known: int, **options: Any) -> Any:
+    return progress_bar(total=n_images, initial=n_known, desc="features", unit="image", **options)
 
 
 def _changed(images: pd.DataFrame, known: Mapping[str, str]) -> NDArray[np.bool_]:
@@ -107,13 +114,37 @@ def _prepare_ahead(
         yield [future.result() for future in waiting.pop(0)]
 
 
+def _extract_on_workers(
+    images: pd.DataFrame, known: Mapping[str, str], backbone: Backbone, batch_size: int, shard_size: int
+) -> Iterator[tuple[VectorChunk | None, dict[str, str]]]:
+    """As ``extract_features``, a shard per task. Vectors come back to this process, the only one that writes."""
+    todo = images[_changed(images, known)]
+    pieces = (todo.iloc[i : i + shard_size] for i in range(0, len(todo), shard_size))
+    unreadable: dict[str, str] = {}
+    with _bar(len(images), len(images) - len(todo)) as bar:
+        for n_images, chunk, bad in workers().map(_extract_piece, pieces, backbone, batch_size):
+            unreadable |= bad
+            bar.update(n_images)
+            yield chunk, unreadable
+
+
+def _extract_piece(
+    piece: pd.DataFrame, backbone: Backbone, batch_size: int
+) -> tuple[int, VectorChunk | None, dict[str, str]]:
+    """A task: all images of the piece as one shard."""
+    rounded_up = -(-len(piece) // batch_size) * batch_size
+    [(chunk, unreadable)] = extract_features(piece, {}, backbone, batch_size, rounded_up, show=False)
+    return len(piece), chunk, unreadable
+
+
 def extract_to_store(
     backbone: Backbone, images: pd.DataFrame, store: VectorStore, settings: Mapping[str, Any]
 ) -> tuple[VectorSet, dict[str, str]]:
     """Add the features that the store does not have yet, shard by shard; and the images that cannot be read."""
     unreadable: dict[str, str] = {}
     known = store.known(backbone.fingerprint)
-    shards = extract_features(images, known, backbone, settings["batch_size"], settings["shard_size"])
+    extract = _extract_on_workers if workers().elsewhere else extract_features
+    shards = extract(images, known, backbone, settings["batch_size"], settings["shard_size"])
     for chunk, unreadable in shards:  # noqa: B007  # the last one names them all
         if chunk is not None:
             store.add(chunk)

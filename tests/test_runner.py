@@ -1,0 +1,244 @@
+"""Nodes on a Dask cluster: the same bits as in one process, whatever dies on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.pipeline import Pipeline, node
+from kedro.runner import SequentialRunner
+from kedro_datasets.json import JSONDataset
+from PIL import Image
+
+from aezsl import cluster as cluster_module
+from aezsl.cluster import ClusterError, is_elsewhere
+from aezsl.data.vector_store import VectorStore
+from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.errors import DataError, ParameterError
+from aezsl.pipeline_registry import create_method_pipeline
+from aezsl.runner import PLACE, DaskRunner, run_node, save_whole
+from aezsl.workers import workers
+from tests.helpers.problems import make_problem, run
+from tests.helpers.projects import environment
+
+
+def test_without_the_package_there_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(cluster_module, "find_spec", lambda name: None)
+    with pytest.raises(ClusterError, match=r"not installed: pip install 'aezsl\[dask\]'"):
+        DaskRunner()
+
+
+def test_loading_in_threads_is_refused():
+    with pytest.raises(ParameterError, match="no is_async"):
+        DaskRunner(is_async=True)
+
+
+@pytest.mark.parametrize(
+    ("address", "elsewhere"),
+    [(None, False), ("tcp://127.0.0.1:8786", False), ("localhost:8786", False), ("tls://10.0.0.3:8786", True)],
+)
+def test_addresses_of_other_machines_are_told(address, elsewhere):
+    assert is_elsewhere(address) == elsewhere
+
+
+def test_a_database_in_a_file_is_refused_for_other_machines(monkeypatch):
+    import mlflow
+
+    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", "tcp://10.0.0.3:8786")
+    monkeypatch.setattr(mlflow, "active_run", lambda: "a run")
+    monkeypatch.setattr(mlflow, "get_tracking_uri", lambda: "sqlite:///mlflow.db")
+    with pytest.raises(ClusterError, match=r"10.0.0.3.* start a tracking server .* MLFLOW_TRACKING_URI"):
+        DaskRunner().run(Pipeline([]), DataCatalog())
+
+
+def test_kedros_files_are_saved_whole_or_not_at_all(tmp_path):
+    dataset = JSONDataset(filepath=str(tmp_path / "numbers.json"))
+    save_whole(dataset, {"a": 1})
+    with pytest.raises(Exception, match="not JSON serializable"):
+        save_whole(dataset, {"a": 2, "b": object()})
+    assert dataset.load() == {"a": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["numbers.json"]
+
+
+# Nodes and tasks; those that kill their worker do so once, if they are told where to note it.
+
+
+def die_once(mark):
+    if mark and not Path(mark).exists():
+        Path(mark).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def block_sum(block, X, mark):
+    if block.start == 40:
+        die_once(mark)
+    return X[block].T @ X[block]
+
+
+def gram(X, mark=None):
+    blocks = [slice(i, i + 10) for i in range(0, len(X), 10)]
+    return sum(workers().map(block_sum, blocks, X, mark))
+
+
+def listed_gram(X):
+    return gram(X).tolist(), type(workers()).__name__
+
+
+def die_then_sum(X, mark):
+    die_once(mark)
+    return X.sum(axis=0)
+
+
+def always_die(X):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse(X):
+    raise DataError("expected something else: change it")
+
+
+class DyingBackbone:
+    """Three numbers of every image; dies of a black one."""
+
+    fingerprint, config = "mean", {}
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def load(self):
+        return lambda image: np.asarray(image, dtype=np.float32), self.encode
+
+    def encode(self, batch):
+        if (batch == 0).all(axis=(1, 2, 3)).any():
+            die_once(self.mark)
+        return batch.mean(axis=(1, 2))
+
+
+def extract(images, store, mark):
+    settings = {"batch_size": 2, "shard_size": 4, "on_error": "fail"}
+    return extract_to_store(DyingBackbone(mark), images, store, settings)[0].fingerprint
+
+
+@pytest.fixture(scope="module")
+def dask_cluster():
+    from distributed import LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("DASK_SCHEDULER_ADDRESS", cluster.scheduler_address)
+        yield cluster
+
+
+@pytest.fixture
+def in_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    assert not list(tmp_path.glob(f"{PLACE.parent}/.*"))  # nothing of a run is left
+
+
+def result(pipeline, runner=None, **inputs):
+    catalog = DataCatalog({name: MemoryDataset(value) for name, value in inputs.items()})
+    outputs = (runner or SequentialRunner()).run(pipeline, catalog)
+    return {name: dataset.load() for name, dataset in outputs.items()}
+
+
+X = np.random.default_rng(0).normal(size=(95, 7))
+
+
+@pytest.mark.slow
+def test_a_method_has_the_bits_of_the_sequential_runner(dask_cluster, in_folder):
+    pipeline = create_method_pipeline("aezsl").to_outputs("aezsl.predictions", "aezsl.metrics")
+    expected, found = (
+        run(pipeline, make_problem("zsl"), ["aezsl"], n_values=2, runner=r) for r in (None, DaskRunner())
+    )
+    assert found.load("aezsl.metrics") == expected.load("aezsl.metrics")
+    pd.testing.assert_frame_equal(found.load("aezsl.predictions"), expected.load("aezsl.predictions"), check_exact=True)
+
+
+@pytest.mark.slow
+def test_errors_of_the_project_arrive_as_they_are(dask_cluster, in_folder):
+    with pytest.raises(DataError, match=r"^expected something else: change it$"):
+        result(Pipeline([node(refuse, "X", "Y")]), DaskRunner(), X=X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_tasks_inside_a_node_give_the_same_bits_for_any_number_of_workers(dask_cluster, in_folder, n):
+    from distributed import Client
+
+    places = {name: JSONDataset(filepath=str(in_folder / f"{name}.json")) for name in ("total", "kind")}
+    datasets = {"X": MemoryDataset(X), **places}
+    with Client(dask_cluster) as client:
+        client.submit(run_node, node(listed_gram, "X", list(places)), datasets, in_folder, in_folder, n).result()
+    assert places["total"].load() == gram(X).tolist()
+    assert places["kind"].load() == "ClusterWorkers"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", [gram, die_then_sum])  # a task of a node is killed; a node is
+def test_a_worker_that_is_killed_changes_nothing(dask_cluster, in_folder, function):
+    pipeline = Pipeline([node(function, ["X", "mark"], "Y")])
+    expected, mark = result(pipeline, X=X, mark=None), in_folder / "killed"
+    found = result(pipeline, DaskRunner(), X=X, mark=str(mark))
+    assert mark.exists()
+    np.testing.assert_array_equal(found["Y"], expected["Y"], strict=True)
+
+
+@pytest.mark.slow
+def test_a_killed_extraction_stores_nothing_twice(dask_cluster, in_folder):
+    rng = np.random.default_rng(0)
+    paths = [in_folder / f"{i}.png" for i in range(18)]
+    for i, path in enumerate(paths):
+        Image.fromarray((i != 9) * rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)).save(path)
+    images = pd.DataFrame({"image_id": [path.stem for path in paths], "path": list(map(str, paths))})
+    inputs = {"images": images, "store": VectorStore(in_folder / "store"), "mark": str(in_folder / "killed")}
+    result(Pipeline([node(extract, list(inputs), "vectors")]), DaskRunner(), **inputs)
+    assert Path(inputs["mark"]).exists()
+    table = inputs["store"]._read("mean", ["image_id"])
+    assert table["image_id"].to_pylist() == images["image_id"].tolist()
+
+
+@pytest.mark.slow
+def test_a_node_that_kills_every_worker_is_named(dask_cluster, in_folder, monkeypatch):
+    monkeypatch.setattr(dask_cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(ClusterError, match=r"^deadly was given up, as its worker died .* \(1 in all\), .* memory"):
+        result(Pipeline([node(always_die, "X", "Y", name="deadly")]), DaskRunner(), X=X)
+
+
+def wait_for_ever(X, mark):
+    mark.touch()
+    time.sleep(600)
+
+
+@pytest.mark.slow
+def test_a_lost_scheduler_is_told_in_a_sentence(in_folder, monkeypatch):
+    place = in_folder / "scheduler.json"
+    options = {"env": environment(), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options["env"]["PYTHONPATH"] += os.pathsep + str(Path(__file__).parents[1])
+    dask = [sys.executable, "-m", "dask"]
+    here = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(place)]
+    scheduler = subprocess.Popen([*dask, "scheduler", "--port", "0", *here], **options)
+    worker = subprocess.Popen([*dask, "worker", "--no-nanny", "--nthreads", "1", *here], **options)
+    mark = in_folder / "begun"
+    try:
+        while not place.exists():
+            time.sleep(0.05)
+        monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", JSONDataset(filepath=str(place)).load()["address"])
+        killer = subprocess.Popen(["sh", "-c", f"while ! test -e {mark}; do sleep 0.1; done; kill -9 {scheduler.pid}"])
+        with pytest.raises(ClusterError, match=r"the scheduler was lost while endless was under way: .* again"):
+            result(
+                Pipeline([node(wait_for_ever, ["X", "mark"], "Y", name="endless")]), DaskRunner(), X=X, mark=str(mark)
+            )
+        killer.wait(60)
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait(60)
