@@ -43,7 +43,7 @@ def find_place(env: str | None, params: dict[str, Any]) -> "Place":
 
     root = find_kedro_project(Path.cwd()) or Path.cwd()
     with KedroSession.create(root, env=env, runtime_params=params) as session:
-        context = session.load_context()
+        context = session.load_context()  # type: ignore[attr-defined]  # a Kedro session has one
         models, method = context.catalog.load("models"), context.params["predict"]["method"]
         if method not in models.trained():
             models.load(method)  # says what to run first

@@ -1,6 +1,6 @@
 """Why a photo is called by one name and not by another: attributes, and the seen classes nearest to either."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +84,8 @@ def _attributes(
     if isinstance(classifier, AEZSLClassifier):
         mapped = [classifier.mapped_attributes(rows, place)[0] for place in (first, second)]
     elif isinstance(classifier, LinearClassifier) and isinstance(classifier.model, ESZSL):
-        mapped = [(rows @ cast(ESZSL, classifier.model).W_)[0]] * 2
+        projected: Array = np.matmul(rows, classifier.model.W_)
+        mapped = [projected[0]] * 2
     else:
         return []
     S = classifier.S_target
