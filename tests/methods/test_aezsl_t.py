@@ -89,6 +89,16 @@ def test_shares_that_are_known_help_more_than_estimated_ones_and_those_more_than
     assert given >= estimated >= uniform
 
 
+def test_seen_targets_lie_where_their_images_are(model, data):
+    prototypes, kappa, is_seen = model._prototypes(np.vstack([data.S_new, data.S[:3]]))
+    C = len(data.S_new)
+    np.testing.assert_array_equal(is_seen, np.arange(C + 3) >= C)
+    means = np.array([data.X[data.y == c].mean(axis=0) for c in range(3)])
+    np.testing.assert_allclose(prototypes[C:], model._in_metric(means), atol=1e-6)
+    np.testing.assert_array_equal(kappa[C:], np.minimum(np.bincount(data.y)[:3], model.seen_images))
+    np.testing.assert_array_equal(kappa[:C], model.prototype_images)
+
+
 def test_validation_pools_are_drawn_both_ways(data, monkeypatch):
     asked, cls = [], type(make_method("aezsl_t"))
     original = cls._improve

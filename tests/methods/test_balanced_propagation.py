@@ -1,5 +1,7 @@
 """Balanced propagation: one objective that never rises, and limits that are known methods."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -37,6 +39,33 @@ def test_the_objective_never_rises(graph, balance, classes, estimate):
     assert (np.diff(trace) <= 1e-8 * abs(trace[0])).all()
     np.testing.assert_allclose(found.R.sum(axis=1), 1)
     np.testing.assert_allclose(J.with_shares(found.R).value(found.R), trace[-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("balance", [0, 0.7, 1])
+def test_the_objective_never_rises_with_seen_classes_among_the_targets(balance):
+    """Prototypes that are worth unlike numbers of images, and two sides whose shares are found."""
+    kappa, is_seen = np.array([60.0, 20, 1, 0, 5, 5, 5]), np.arange(C) < 3
+    J = replace(objective((1.0, 8.0, 20.0, 5.0, balance)), kappa=kappa, is_seen=is_seen)
+    found = propagate(J, settle=1e-9)
+    trace = [value for _, value in found.rounds]
+    assert (np.diff(trace) <= 1e-8 * abs(trace[0])).all()
+    sums = kappa[:, None] * J.prototypes + found.R.T @ J.X
+    np.testing.assert_allclose(found.M, unit(sums), atol=1e-6)
+
+
+def test_the_shares_of_two_sides_are_the_best_of_those_that_are_constant_on_each():
+    J = replace(objective((1.0, 8.0, 0.0, 0.0, 0.7)), is_seen=np.arange(C) < 3)
+    R = propagate(objective((1.0, 8.0, 0.0, 0.0, 0.0))).R
+    best = J.with_shares(R)
+    assert best.q.sum() == pytest.approx(1)
+    for moved in (-0.01, 0.01):
+        q = best.q + np.where(J.is_seen, moved / 3, -moved / 4)
+        assert replace(best, q=q).totals(R) > best.totals(R)
+
+
+def test_one_worth_for_all_prototypes_is_that_weight():
+    J = objective((1.0, 8.0, 20.0, 5.0, 0.7))
+    np.testing.assert_array_equal(propagate(replace(J, kappa=np.full(C, 5.0))).R, propagate(J).R)
 
 
 def test_a_bipartite_graph_does_not_make_it_flip():

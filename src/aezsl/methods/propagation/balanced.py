@@ -1,19 +1,21 @@
 r"""Balanced propagation: labels of a pool from scores, neighbours and class totals, by one objective.
 
 Given scores G (m, C) of the start, every class at mean 0 and deviation 1, a symmetric neighbour graph, normalised to S
-(m, m), rows X (m, d) of unit length, prototypes p_c (C, d) foretold from semantics, and shares q (C,) of the classes,
-find soft labels R (m, C), rows on the simplex, and class directions M (C, d), rows of unit length:
+(m, m), rows X (m, d) of unit length, prototypes p_c (C, d), and shares q (C,) of the classes, find soft labels R (m,
+C), rows on the simplex, and class directions M (C, d), rows of unit length:
 
 .. math::
     J(R, M) = \underbrace{\sum_{ic} r_{ic} \log r_{ic}}_{\text{entropy}}
     - \underbrace{\beta \langle R, G \rangle}_{\text{start}}
     + \underbrace{\tfrac\mu2 \bigl(m - \langle R, S R \rangle\bigr)}_{\text{graph}}
-    - \underbrace{\gamma \sum_c \langle m_c,\, \kappa p_c + \textstyle\sum_i r_{ic} x_i \rangle}_{\text{classes}}
+    - \underbrace{\gamma \sum_c \langle m_c,\, \kappa_c p_c + \textstyle\sum_i r_{ic} x_i \rangle}_{\text{classes}}
     + \underbrace{\tau\, \mathrm{KL}(R'1 \,\|\, m q)}_{\text{class totals}}
 
 with :math:`\mathrm{KL}(n \| t) = \sum_c n_c \log(n_c / t_c) - n_c + t_c`. The temperature of the entropy is one: it
 sets the unit of the weights. The classes' term is spherical k-means whose centres begin at :math:`p_c`, worth
-:math:`\kappa` images each; its best M is :math:`m_c \propto \kappa p_c + \sum_i r_{ic} x_i`. For hard labels the
+:math:`\kappa_c` images: those of unseen classes are foretold from semantics, those of seen classes, which are targets
+in the generalized setting, are the means of their images and worth more. Its best M is
+:math:`m_c \propto \kappa_c p_c + \sum_i r_{ic} x_i`. For hard labels the
 graph term is the usual smoothness :math:`\tfrac\mu4 \sum_{ij} w_{ij} |r_i / \sqrt{d_i} - r_j / \sqrt{d_j}|^2`; for
 soft ones it lacks :math:`\|R\|^2`, and so does not reward undecided labels, as the convex form does.
 
@@ -27,6 +29,9 @@ soft ones it lacks :math:`\|R\|^2`, and so does not reward undecided labels, as 
 
 :math:`\rho` is ``balance``: 0 ignores class totals, 1 enforces them. Where shares are to be estimated, J gains
 :math:`\tau m\, \mathrm{KL}(u \| q)` for the uniform u, and q in its turn is the mean of u and the shares in use.
+Where classes stand on two sides, seen and unseen, nothing is known of how the pool is shared between the sides:
+classes are alike within each, and q in its turn gives every side what its classes have in R, the least of the
+class totals' term over all q that are constant on each side.
 
 **Descent.** Let R+ be the minimiser of a step and :math:`\Delta = R^+ - R`. The tangent problem is convex and
 contains the entropy, so it falls by at least :math:`\mathrm{KL}(R \| R^+) \ge \|\Delta\|^2` (Pinsker; the rows of
@@ -48,7 +53,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array, Labels, Mask
 
 TINY = np.finfo(np.float64).tiny
 
@@ -79,6 +84,8 @@ class Objective:
     X: Array | None = None
     prototypes: Array | None = None
     estimate_shares: bool = False
+    kappa: Array | None = None  # (C,) what each prototype is worth; weights.prototypes for all of them where None
+    is_seen: Mask | None = None  # (C,) the side of every class; None where all are on one
 
     def directions(self, R: Array) -> tuple[Array, float]:
         """The best M (C, d) for R, and the classes' term of J there, counted from its least possible value."""
@@ -87,8 +94,9 @@ class Objective:
             return np.zeros((C, 0)), 0.0
         sums, prior = np.asarray(R.T.astype(self.X.dtype) @ self.X, dtype=np.float64), 0.0
         if self.prototypes is not None:
-            sums += self.weights.prototypes * self.prototypes
-            prior = self.weights.prototypes * C
+            kappa = np.full(C, self.weights.prototypes) if self.kappa is None else self.kappa
+            sums += kappa[:, None] * self.prototypes
+            prior = float(kappa.sum())
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         return sums / np.maximum(lengths, TINY), self.weights.classes * (m + prior - float(lengths.sum()))
 
@@ -101,11 +109,16 @@ class Objective:
         return A
 
     def with_shares(self, R: Array) -> "Objective":
-        """The best q for R, where shares are estimated."""
-        if not self.estimate_shares or self.weights.balance == 0:
+        """The best q for R, where shares of classes or of sides are estimated."""
+        if self.weights.balance == 0:
             return self
-        C = R.shape[1]
-        return replace(self, q=(R.sum(axis=0) / len(R) + 1 / C) / 2)
+        shares, C = R.sum(axis=0) / len(R), R.shape[1]
+        if self.estimate_shares:
+            return replace(self, q=(shares + 1 / C) / 2)
+        if self.is_seen is not None:
+            sides = (shares[self.is_seen].mean(), shares[~self.is_seen].mean())
+            return replace(self, q=np.maximum(np.where(self.is_seen, *sides), TINY))
+        return self
 
     def totals(self, R: Array) -> float:
         """The term of the class totals; zero where they are enforced."""

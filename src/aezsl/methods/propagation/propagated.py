@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve, solve_triangular
+from scipy.spatial.distance import cdist
 
-from aezsl.arrays import Array, unit_rows
+from aezsl.arrays import Array, Labels, Mask, unit_rows
 from aezsl.data.statistics import SeenStatistics
 from aezsl.methods.based import BasedMethod
 from aezsl.methods.classifiers import PoolClassifier, ScoringClassifier, TargetClassifier
@@ -32,7 +33,7 @@ class PropagatedMethod(BasedMethod):
     """
 
     stage = BalancedPropagation
-    stage_state = ("metric_", "dictionary_")
+    stage_state = ("metric_", "dictionary_", "seen_means_", "seen_counts_", "seen_semantics_")
     # One point must serve balanced and long-tailed pools, so validation pools are drawn both ways. On validation
     # classes of CUB the graph's weight (4 to 12), the start's (0.5 to 2), 10 or 15 neighbours and prototypes worth 1 to
     # 20 images made a point of difference at most.
@@ -45,12 +46,17 @@ class PropagatedMethod(BasedMethod):
 
     metric_: Array  # (d, d) lower Cholesky factor of the within-class covariance of the seen classes, shrunk
     dictionary_: Array  # (a, d) prototypes are S_target @ dictionary_
+    seen_means_: Array  # (Cs, d) of the training images of each seen class
+    seen_counts_: Labels  # (Cs,) how many they are
+    seen_semantics_: Array  # (Cs, a) by which a target is known to be a seen class
 
     def _fit_stage(self, seen: SeenData) -> None:
         self.metric_ = seen.once(
             ("metric", self.shrinkage), lambda: _within_class_factor(seen.statistics, self.shrinkage)
         )
         self.dictionary_ = seen.once(("prototypes", self.ridge), lambda: _dictionary(seen, self.ridge))
+        self.seen_means_, self.seen_counts_ = seen.statistics.means, seen.statistics.counts
+        self.seen_semantics_ = seen.S
 
     def _improve(self, start: TargetClassifier, targets: Targets) -> PoolClassifier:
         assert targets.pool is not None and start.classifiers is not None  # noqa: PT018  # a linear base, and a pool
@@ -65,7 +71,7 @@ class PropagatedMethod(BasedMethod):
             return PoolClassifier(self, start, history, pool)
         mean, deviation = F.mean(axis=0), F.std(axis=0)
         deviation = np.where(deviation > 0, deviation, 1.0)
-        prototypes = unit_rows(self._in_metric(targets.S @ self.dictionary_).astype(np.float64))
+        prototypes, kappa, is_seen = self._prototypes(targets.S)
         objective = Objective(
             (F - mean) / deviation,
             graph,
@@ -74,6 +80,8 @@ class PropagatedMethod(BasedMethod):
             X,
             prototypes,
             stage.totals == "estimated" if isinstance(stage.totals, str) else False,
+            kappa,
+            is_seen if stage.totals == "uniform" and 0 < is_seen.sum() < len(is_seen) else None,
         )
         found = propagate(objective, stage.max_rounds, stage.settle)
         for labels, J in found.rounds:
@@ -95,10 +103,25 @@ class PropagatedMethod(BasedMethod):
             scores = scores + self.class_weight * (self._in_metric(X) @ directions.T)
         return scores
 
+    def _prototypes(self, S_target: Array) -> tuple[Array, Array, Mask]:
+        """Where every target lies (C, d), in the metric; what that is worth in images (C,); which targets are seen."""
+        which = seen_rows(S_target, self.seen_semantics_)
+        is_seen = which >= 0
+        where = np.where(is_seen[:, None], self.seen_means_[which], S_target @ self.dictionary_)
+        known = np.minimum(self.seen_counts_[which], self.seen_images)
+        kappa = np.where(is_seen, known, self.prototype_images).astype(np.float64)
+        return unit_rows(self._in_metric(where).astype(np.float64)), kappa, is_seen
+
     def _in_metric(self, X: Array) -> Array:
         """Rows of X in the metric of the seen classes, at unit length, in single precision."""
         Z = solve_triangular(self.metric_, np.asarray(X, dtype=np.float64).T, lower=True, check_finite=False).T
         return unit_rows(Z).astype(np.float32)
+
+
+def seen_rows(S_target: Array, S_seen: Array) -> Labels:
+    """For every target the seen class (C,) of the same semantics, or -1."""
+    distances = cdist(S_target, S_seen)
+    return np.where(distances.min(axis=1) == 0, distances.argmin(axis=1), -1)
 
 
 def _within_class_factor(statistics: SeenStatistics, shrinkage: float) -> Array:
