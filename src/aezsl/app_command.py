@@ -26,11 +26,13 @@ TRAINING = (
 @click.option("--port", type=click.IntRange(1, 65535), default=7860, show_default=True, help="Where the page is.")
 def app(env: str | None, params: dict[str, Any], port: int) -> None:
     """Open a page to try trained models: drop photos, describe classes, see why."""
-    from aezsl.app.server import serve
+    from aezsl.app.server import HOST, serve
     from aezsl.errors import AezslError
 
     try:
-        serve(find_place(env, params), port)
+        place = find_place(env, params)
+        click.echo(f"In a moment the page is at http://{HOST}:{port}, on this machine alone; Ctrl+C ends it.")
+        serve(place, port)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
 
