@@ -26,11 +26,13 @@ TRAINING = (
 @click.option("--port", type=click.IntRange(1, 65535), default=7860, show_default=True, help="Where the page is.")
 def app(env: str | None, params: dict[str, Any], port: int) -> None:
     """Open a page to try trained models: drop photos, describe classes, see why."""
-    from aezsl.app.server import serve
+    from aezsl.app.server import HOST, serve
     from aezsl.errors import AezslError
 
     try:
-        serve(find_place(env, params), port)
+        place = find_place(env, params)
+        click.echo(f"In a moment the page is at http://{HOST}:{port}, on this machine alone; Ctrl+C ends it.")
+        serve(place, port)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
 
@@ -47,13 +49,17 @@ def find_place(env: str | None, params: dict[str, Any]) -> "Place":
         models, method = context.catalog.load("models"), context.params["predict"]["method"]
         if method not in models.trained():
             models.load(method)  # says what to run first
-        tracking, ui = context.mlflow.server.mlflow_tracking_uri, context.mlflow.ui
+        mlflow: Any = getattr(context, "mlflow", None)  # kedro-mlflow leaves its settings here
+        tracking = mlflow.server.mlflow_tracking_uri if mlflow else ""
+        images: Any = context.catalog.get("images")
         return Place(
             root=root,
             models=models.folder.resolve(),
-            tables=Path(context.catalog.get("images")._filepath).parent,
+            tables=Path(images._filepath).parent,
             method=method,
             tracking=tracking,
             training=TRAINING,
-            runs_page=tracking if tracking.startswith("http") else f"http://{ui.host}:{ui.port}",
+            runs_page=tracking
+            if tracking.startswith("http") or not mlflow
+            else f"http://{mlflow.ui.host}:{mlflow.ui.port}",
         )

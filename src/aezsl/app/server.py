@@ -60,7 +60,6 @@ def serve(place: Place, port: int) -> None:
 
     library = Library(place)
     library.open(library.names()[0]).warm_up()
-    log.info("the page is at http://%s:%d, on this machine alone; Ctrl+C ends it", HOST, port)
     uvicorn.run(make_app(library), host=HOST, port=port, log_level="warning")
 
 
