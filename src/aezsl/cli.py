@@ -58,8 +58,8 @@ def repeat(
 ) -> None:
     """Run pipelines over several class splits: means, deviations, paired differences.
 
-    Which classes are unseen is drawn anew for every split, by its seed, also where the data names some. What is
-    finished and has not changed since is taken over, so that an interrupted command goes on where it was.
+    Which classes are unseen is drawn for every split, by its seed, also where the data names some. What is
+    finished and has not changed since is taken over, so that an interrupted command resumes where it was.
     """
     from aezsl.errors import AezslError
     from aezsl.repeat import Repeat

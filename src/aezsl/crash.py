@@ -11,7 +11,7 @@ from typing import Any
 
 from aezsl.errors import AezslError
 
-#: Where tracebacks go, in the folder that the command runs in; begun anew above the size.
+#: Where tracebacks go, in the folder that the command runs in; begun again above the size.
 LOG_FILE = "info.log"
 LARGEST = 2**20
 

@@ -21,7 +21,7 @@ HOST, PID, STARTED = "process.host", "process.pid", "process.started"
 def prepare_database(uri: str, experiment: Mapping[str, Any]) -> None:
     """Make a local database and the experiment, where they are missing, under a lock: first runs may start together.
 
-    MLflow makes its tables one by one, and cannot go on where a killed process has stopped. So they are made in
+    MLflow makes its tables one by one, and cannot resume where a killed process has stopped. So they are made in
     another file, which takes the database's name when they are complete.
 
     uri : where MLflow tracks; only SQLite files are made here. experiment : its section of mlflow.yml.

@@ -58,7 +58,7 @@ def test_any_number_of_workers_selects_and_learns_the_same_bits(monkeypatch, tmp
     np.testing.assert_array_equal(states[0], states[2])
 
 
-ROWS, WIDTH = 100_000, 512  # 205 MB of float32
+ROWS, WIDTH = 130_000, 512  # 266 MB of float32
 
 RUN = """
 import sys, threading, time

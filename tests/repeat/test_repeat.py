@@ -126,7 +126,7 @@ def test_a_base_is_run_again_where_its_model_is_gone(there, expected):
     [
         (["eszl"], {}, "no pipeline 'eszl'; did you mean"),
         (["report"], {}, "report measures no method"),
-        (["eszsl"], {"name": "aezsl"}, "no pipeline's name, got 'aezsl'"),
+        (["eszsl"], {"name": "aezsl"}, "not a pipeline's name, got 'aezsl'"),
         (["eszsl"], {"name": "../x"}, "one word"),
         (["eszsl"], {"reference": "nobody"}, "registered method, got 'nobody'"),
         (["eszsl"], {"params": {"split": {"seed": 1}}}, "sets split.seed itself"),

@@ -122,7 +122,7 @@ class VectorStore:
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, OSError) as error:
-            log.warning("%s cannot be read (%s): the run that next computes these vectors makes it anew", path, error)
+            log.warning("%s cannot be read (%s): the run that next computes these vectors makes it again", path, error)
             return None
         return manifest if usable else None
 

@@ -38,7 +38,7 @@ class JEaC(TransductiveMethod):
 
     with N and N_t the class sizes: samples enter by class sums only. It starts from the map of the seen classes alone
     (``ridge``), or from clusters (``clusters``): k-means on seen and pool samples together, seen samples held in the
-    clusters of their classes and one further cluster per new class, whereupon the samples of a cluster get the class
+    clusters of their classes and one further cluster per new class, after which the samples of a cluster get the class
     whose mapped signature is nearest to its centre.
 
     Confirmed by the paper's abstract and first page: a linear map of signatures to deep visual features, seen samples

@@ -49,7 +49,7 @@ class LargeMargin(TransductiveMethod):
 
     Features are centred at the mean of the seen samples and taken on their principal axes; class vectors are the
     semantics without the mean of the seen ones (``centre``), at unit length. The samples stay with the fitted model, as
-    W is trained anew for every pool. A subclass defines ``_learn``.
+    W is trained again for every pool. A subclass defines ``_learn``.
     """
 
     beta: Positive = 1.0

@@ -64,7 +64,7 @@ class Repeat:
         self._runner, self._name, self._metric = load_obj(runner, "kedro.runner"), name, metric
         registered = register_pipelines()
         if not name.isidentifier() or name in registered:
-            raise DataError(f"--name must be one word that is no pipeline's name, got {name!r}")
+            raise DataError(f"--name must be one word and not a pipeline's name, got {name!r}")
         for key in ("seed", "folder"):
             if key in self._params.get("split", {}):
                 raise DataError(f"kedro repeat sets split.{key} itself; leave it out, and see --seeds and --name")

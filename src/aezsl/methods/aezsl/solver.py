@@ -191,7 +191,7 @@ def _conjugate_gradients(
 
     V (r, C r), E (rows, C r), B (rows, r). The preconditioner is the same operator with every target's matrix
     replaced by their mean, whose inverse is the elementwise product with ``inverse_mean`` (rows, r).
-    A row stops when the energy norm of its error has fallen by ``tol``; the others go on without it.
+    A row stops when the energy norm of its error has fallen by ``tol``; the others continue without it.
 
     Returns Z (rows, r) and how many rows did not get there.
     """

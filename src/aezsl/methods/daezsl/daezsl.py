@@ -155,7 +155,7 @@ class DAEZSL(LinearZeroShotClassifier):
         return encoder
 
     def _best_epoch(self, accuracy: Array) -> int:
-        """The number of epochs that did best, at least one: a network that has learnt nothing is no answer."""
+        """The number of epochs that did best, at least one: a network that has learnt nothing is not an answer."""
         best = 1 + int(np.argmax(accuracy[1:]))
         if accuracy[0] >= accuracy[best]:
             warnings.warn(

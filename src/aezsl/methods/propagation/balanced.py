@@ -13,7 +13,7 @@ C), rows on the simplex, and class directions M (C, d), rows of unit length:
 
 with :math:`\mathrm{KL}(n \| t) = \sum_c n_c \log(n_c / t_c) - n_c + t_c`. The temperature of the entropy is one: it
 sets the unit of the weights. The classes' term is spherical k-means whose centres begin at :math:`p_c`, worth
-:math:`\kappa_c` images: those of unseen classes are foretold from semantics, those of seen classes, which are targets
+:math:`\kappa_c` images: those of unseen classes are predicted from semantics, those of seen classes, which are targets
 in the generalized setting, are the means of their images and worth more. Its best M is
 :math:`m_c \propto \kappa_c p_c + \sum_i r_{ic} x_i`. For hard labels the
 graph term is the usual smoothness :math:`\tfrac\mu4 \sum_{ij} w_{ij} |r_i / \sqrt{d_i} - r_j / \sqrt{d_j}|^2`; for

@@ -26,7 +26,7 @@ class PropagatedMethod(BasedMethod):
     r"""A linear method whose labels of the pool come from balanced propagation.
 
     Of the seen data it keeps two things beside the base: a metric, in which directions count the less, the more images
-    of one and the same class differ in them, and a ridge regression from semantics to class means, which foretells
+    of one and the same class differ in them, and a ridge regression from semantics to class means, which predicts
     where a target class lies. Graph and class directions live in that metric. Samples from outside the pool are scored
     as one more row of R would be, without neighbours: by the standardised scores of the base, the final directions and
     the final factors of the classes.

@@ -28,7 +28,7 @@ class BalancedPropagation(Declared):
     class_weight : float
         gamma: how much nearness to the direction of a class counts; 0 for none.
     prototype_images : float
-        kappa: how many images of the pool a prototype that is foretold from semantics is worth.
+        kappa: how many images of the pool a prototype that is predicted from semantics is worth.
     seen_images : float
         Generalized setting: how many images the mean of a seen class is worth at most; it is never worth more than it
         is the mean of.
@@ -43,7 +43,7 @@ class BalancedPropagation(Declared):
     shrinkage : float
         Of the within-class covariance of the seen classes, whose metric the graph is built in, towards a sphere.
     ridge : float
-        Of the regression from semantics to class means that foretells prototypes, relative to the semantics' scale.
+        Of the regression from semantics to class means that predicts prototypes, relative to the semantics' scale.
     max_rounds : int
         Most rounds.
     settle : float
@@ -61,7 +61,7 @@ class BalancedPropagation(Declared):
     class_weight: NotNegative = 40.0
     prototype_images: NotNegative = 5.0
     seen_images: NotNegative = (
-        60.0  # on validation classes of CUB 60 was above 20, and both far above foretold prototypes
+        60.0  # on validation classes of CUB 60 was above 20, and both far above predicted prototypes
     )
     balance: Proportion = 0.7
     totals: Any = "uniform"
