@@ -70,7 +70,7 @@ class FinishedMethods:
     def drop_models(self, names: Iterable[str]) -> None:
         """Remove problems, models and classifiers: whatever a repeat reports is measured, and they fill the disk."""
         methods = [name for name in names if _registered(name)]
-        problems = {f"{setting_of(name)}problem" for name in methods}
+        problems = {f"{setting_of(name)}problem{part}" for name in methods for part in ("", "_recipe")}
         for dataset in (*problems, *(f"{name}.{part}" for name in methods for part in ("model", "classifier"))):
             place = getattr(self._catalog.get(dataset), "_filepath", None)
             if place is not None:
