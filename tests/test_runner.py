@@ -214,7 +214,7 @@ def test_a_node_that_kills_every_worker_is_named(dask_cluster, in_folder, monkey
 
 
 def wait_for_ever(X, mark):
-    mark.touch()
+    Path(mark).touch()
     time.sleep(600)
 
 
@@ -228,17 +228,16 @@ def test_a_lost_scheduler_is_told_in_a_sentence(in_folder, monkeypatch):
     scheduler = subprocess.Popen([*dask, "scheduler", "--port", "0", *here], **options)
     worker = subprocess.Popen([*dask, "worker", "--no-nanny", "--nthreads", "1", *here], **options)
     mark = in_folder / "begun"
+    killer = subprocess.Popen(["sh", "-c", f"while ! test -e {mark}; do sleep 0.1; done; kill -9 {scheduler.pid}"])
     try:
         while not place.exists():
             time.sleep(0.05)
         monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", JSONDataset(filepath=str(place)).load()["address"])
-        killer = subprocess.Popen(["sh", "-c", f"while ! test -e {mark}; do sleep 0.1; done; kill -9 {scheduler.pid}"])
         with pytest.raises(ClusterError, match=r"the scheduler was lost while endless was under way: .* again"):
             result(
                 Pipeline([node(wait_for_ever, ["X", "mark"], "Y", name="endless")]), DaskRunner(), X=X, mark=str(mark)
             )
-        killer.wait(60)
     finally:
-        for process in (scheduler, worker):
+        for process in (scheduler, worker, killer):
             process.kill()
             process.wait(60)
