@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
-from aezsl import crash
 from aezsl.errors import DataError
 from aezsl.methods import make_method
+from aezsl.runs import crash
 
 
 def raised(error, cause=None):

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from aezsl import files
-from aezsl.files import clear_leftovers, folder_written_whole, written_whole
-from aezsl.processes import Process, this_host
+from aezsl.machine import files
+from aezsl.machine.files import clear_leftovers, folder_written_whole, written_whole
+from aezsl.machine.processes import Process, this_host
 
 GONE = 2**22 - 1
 

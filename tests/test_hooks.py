@@ -5,8 +5,9 @@ import os
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from aezsl.hooks import OneThreadPerTask, main_method
-from aezsl.provenance import Cost
+from aezsl.hooks import OneThreadPerTask
+from aezsl.machine.provenance import Cost
+from aezsl.runs.subject import main_method
 
 
 @pytest.mark.parametrize(

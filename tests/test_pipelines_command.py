@@ -1,8 +1,8 @@
 from click.testing import CliRunner
 
 from aezsl.cli import cli
+from aezsl.commands.pipelines import describe_pipelines
 from aezsl.pipeline_registry import register_pipelines
-from aezsl.pipelines_command import describe_pipelines
 
 
 def test_every_pipeline_has_its_line():

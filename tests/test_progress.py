@@ -2,8 +2,8 @@ import logging
 
 import pytest
 
-from aezsl import progress
-from aezsl.console import ON_SCREEN, VERBOSE, OnScreen
+from aezsl.machine import progress
+from aezsl.machine.console import ON_SCREEN, VERBOSE, OnScreen
 
 
 @pytest.fixture

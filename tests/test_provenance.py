@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from aezsl.provenance import Cost
+from aezsl.machine.provenance import Cost
 
 
 def test_cost_is_of_what_happens_inside():
@@ -29,7 +29,7 @@ def test_memory_is_the_rise_inside_and_the_peak_of_the_process_is_not_forgotten(
     # In a process of its own: one that has worked long has free memory at hand, and need not grow.
     program = """
 import json, numpy as np
-from aezsl.provenance import Cost, peak_memory_mb
+from aezsl.machine.provenance import Cost, peak_memory_mb
 large = np.ones(50_000_000)  # 381 MB, gone before the measured work begins
 before = peak_memory_mb()
 del large

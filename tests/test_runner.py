@@ -21,9 +21,9 @@ from aezsl.cluster import ClusterError, is_elsewhere
 from aezsl.data.vector_store import VectorStore
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.errors import DataError, ParameterError
+from aezsl.machine.workers import workers
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.runner import PLACE, DaskRunner, run_node, save_whole
-from aezsl.workers import workers
 from tests.helpers.problems import make_problem, run
 from tests.helpers.projects import environment
 

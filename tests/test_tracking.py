@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from aezsl.errors import NotReadyError
-from aezsl.processes import Process
-from aezsl.tracking import HOST, PID, STARTED, prepare_database, sign_run
+from aezsl.machine.processes import Process
+from aezsl.runs.tracking import HOST, PID, STARTED, prepare_database, sign_run
 
 pytestmark = pytest.mark.slow  # making MLflow's tables takes seconds
 
@@ -60,7 +60,7 @@ def test_other_places_are_left_to_mlflow(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_first_runs_together_and_after_a_kill(tmp_path):
-    program = f"from aezsl.tracking import prepare_database as p; p({uri(tmp_path)!r}, {EXPERIMENT!r})"
+    program = f"from aezsl.runs.tracking import prepare_database as p; p({uri(tmp_path)!r}, {EXPERIMENT!r})"
 
     def start():
         return subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)

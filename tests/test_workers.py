@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from aezsl.workers import (
+from aezsl.machine.workers import (
     Workers,
     n_threads,
     one_blas_thread,

@@ -6,9 +6,9 @@ import click
 from kedro.framework.cli.project import run  # Kedro's own, which ``python -m aezsl`` finds here
 from kedro.framework.cli.utils import _split_params, env_option, split_string
 
-from aezsl.app_command import app
-from aezsl.classify_command import classify
-from aezsl.pipelines_command import pipelines
+from aezsl.commands.app import app
+from aezsl.commands.classify import classify
+from aezsl.commands.pipelines import pipelines
 
 __all__ = ["cli", "repeat", "run"]
 
@@ -61,8 +61,8 @@ def repeat(
     Which classes are unseen is drawn for every split, by its seed, also where the data names some. What is
     finished and has not changed since is taken over, so that an interrupted command resumes where it was.
     """
+    from aezsl.commands.repeat import Repeat
     from aezsl.errors import AezslError
-    from aezsl.repeat import Repeat
 
     if bool(splits) == bool(seeds):
         raise click.ClickException("kedro repeat needs --splits=<how many>, or --seeds=<which>, one of the two")

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import cloudpickle
 
 from aezsl.errors import NotReadyError
-from aezsl.files import written_whole
+from aezsl.machine.files import written_whole
+from aezsl.machine.workers import Workers, working_on
 from aezsl.selection.store import code_digest
-from aezsl.workers import Workers, working_on
 
 T = TypeVar("T")
 R = TypeVar("R")

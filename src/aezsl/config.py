@@ -50,7 +50,7 @@ class ConfigLoader(OmegaConfigLoader):
 
     def check(self) -> None:
         """Refuse parameters that are unknown or cannot be meant."""
-        from aezsl.parameters import check_configuration
+        from aezsl.runs.parameters import check_configuration
 
         env = self.env or self.default_run_env
         counting = [self.base_env, env]

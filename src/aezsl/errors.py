@@ -1,6 +1,6 @@
 """The project's own errors: each message says what was expected, what came, and what to do.
 
-Whoever runs a command reads the message and nothing else; the traceback goes to the log file (``aezsl.crash``).
+Whoever runs a command reads the message and nothing else; the traceback goes to the log file (``aezsl.runs.crash``).
 """
 
 

@@ -14,8 +14,9 @@ from kedro.pipeline import Pipeline
 
 from aezsl.config import ConfigLoader
 from aezsl.errors import NotReadyError, ParameterError
-from aezsl.provenance import Cost, git_commit, peak_memory_mb
-from aezsl.tracking import prepare_database, sign_run
+from aezsl.machine.provenance import Cost, git_commit, peak_memory_mb
+from aezsl.runs.subject import main_method
+from aezsl.runs.tracking import prepare_database, sign_run
 
 
 class BeforeAnythingRuns:
@@ -163,18 +164,6 @@ class RunRecorder:
             if how := _logging_kind(catalog, name):
                 space = _namespace(name)
                 _log(mlflow, how, catalog, name, "" if space in ("", main) else f"{space}.")
-
-
-def main_method(run_params: dict[str, Any]) -> str:
-    """The method a run is about, whose results are logged under their plain names."""
-    from aezsl.methods import METHODS
-    from aezsl.pipeline_registry import DEFAULT_METHOD
-
-    names = run_params.get("pipeline_names") or [run_params.get("pipeline_name") or "__default__"]
-    name = next((name for name in names if name.removeprefix("gzsl_") in METHODS), names[0])
-    if name == "__default__" or name.startswith("sensitivity_"):
-        return DEFAULT_METHOD
-    return str(name)
 
 
 def _logging_kind(catalog: DataCatalog, name: str) -> str | None:

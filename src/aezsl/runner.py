@@ -24,10 +24,10 @@ from aezsl.cluster import (
     require_dask,
     scheduler_address,
 )
-from aezsl.crash import own_error
 from aezsl.errors import ParameterError
-from aezsl.files import folder_of_this_process, written_whole
-from aezsl.workers import one_blas_thread, working_on
+from aezsl.machine.files import folder_of_this_process, written_whole
+from aezsl.machine.workers import one_blas_thread, working_on
+from aezsl.runs.crash import own_error
 
 #: Where datasets without a place are kept during a run, below the project, which all workers see.
 PLACE = Path("data", "02_intermediate", "dask")
@@ -41,7 +41,7 @@ class DaskRunner(AbstractRunner):
 
     Workers load and save; hooks and MLflow stay in this process, so a run is one run, and a node that a dead worker
     has left is simply done again. Datasets without a place in the catalog have one for the length of the run.
-    Inside nodes, long work goes to the same workers (``aezsl.workers.workers``).
+    Inside nodes, long work goes to the same workers (``aezsl.machine.workers.workers``).
 
     n_workers : of the cluster of this machine, one thread each; as many as cores by default.
     memory_limit : of each of them, such as ``4GB``; an equal share by default.

@@ -2,10 +2,11 @@
 
 from omegaconf.resolvers import oc
 
-from aezsl import console, crash
-from aezsl.closing import Closing
 from aezsl.config import ConfigLoader
 from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask, RunRecorder
+from aezsl.machine import console
+from aezsl.runs import crash
+from aezsl.runs.closing import Closing
 
 # Kedro reads these settings after it has set up logging, and with it the hook for uncaught errors that this one wraps.
 crash.install()

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
+from aezsl.machine.workers import Workers
 from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.methods.aezsl.solver import solve_targets
 from aezsl.methods.aezsl.streamed import SharedProblem, block_classifiers, sum_right_sides, target_blocks
 from aezsl.methods.targets import Targets
 from aezsl.selection import class_folds, cross_validate
-from aezsl.workers import Workers
 from tests.oracles.aezsl import algorithm1
 
 #: Seconds after which a run of the literal algorithm is given up and its ratio printed as a lower bound.

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from aezsl.cluster import ClusterWorkers, connected
-from aezsl.workers import Workers, working_on
+from aezsl.machine.workers import Workers, working_on
 
 SIZE, SECONDS_OF_WORK = 400, 12
 

@@ -5,7 +5,7 @@ from functools import cache
 
 from aezsl import settings
 from aezsl.config import ConfigLoader
-from aezsl.parameters import check_configuration
+from aezsl.runs.parameters import check_configuration
 from tests.helpers import ROOT
 
 

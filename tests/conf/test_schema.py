@@ -11,7 +11,7 @@ from aezsl.config import ConfigLoader
 from aezsl.errors import ParameterError
 from aezsl.kinds import Count, Fraction, Positive, accepts, choice, describe, joined, list_of
 from aezsl.methods import METHODS
-from aezsl.parameters import check_configuration, sections
+from aezsl.runs.parameters import check_configuration, sections
 from tests.helpers import ROOT
 
 CONF = ROOT / "conf"
@@ -35,7 +35,7 @@ def checked():
         filed = OmegaConf.from_dotlist(list(in_files))
         merged = OmegaConf.to_container(OmegaConf.merge(copy.deepcopy(parameters), filed, given))
         named = {**values, **({"method": given["method"]} if "method" in given else {})}
-        monkeypatch.setattr("aezsl.parameters.all_sections", lambda: known)
+        monkeypatch.setattr("aezsl.runs.parameters.all_sections", lambda: known)
         check_configuration(merged, named, given, texts, {"own": {"": "${runtime_params:own.root,x}"}})
 
     return check

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aezsl.evaluation import ranking, single_precision
 from aezsl.evaluation.ranking import top_k, top_k_products
 from aezsl.evaluation.single_precision import rank_in_single_precision
-from aezsl.workers import Workers, working_on
+from aezsl.machine.workers import Workers, working_on
 
 
 def random(n, d, C, seed=0):

@@ -13,9 +13,9 @@ from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.encoders.texts.semantics import resolve_sources
 from aezsl.errors import DataError
-from aezsl.files import file_digest, has_digest, split_member
 from aezsl.formats.images import read_content, read_image
 from aezsl.formats.webdataset import WebDataset, read_templates
+from aezsl.machine.files import file_digest, has_digest, split_member
 
 COLOURS = [(250, 0, 0), (0, 250, 0), (0, 0, 250)]
 

@@ -5,11 +5,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from aezsl.machine.workers import Workers, working_on
 from aezsl.methods.aezsl import aezsl, streamed
 from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
 from aezsl.methods.aezsl.streamed import SharedProblem, Shifts, shared_sum, stream_targets, target_blocks
-from aezsl.workers import Workers, working_on
 from tests.oracles.aezsl import aezsl_dense
 from tests.synthetic import make_synthetic
 

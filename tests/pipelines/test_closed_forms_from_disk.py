@@ -9,9 +9,9 @@ import pytest
 
 from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.problem import Problem
+from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import make_method
 from aezsl.selection import SelectionStore, class_folds, cross_validate, grid_points, select_parameters
-from aezsl.workers import Workers, working_on
 from tests.helpers.projects import environment
 from tests.synthetic import make_synthetic
 

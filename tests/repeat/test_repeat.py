@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.commands.repeat import Repeat
+from aezsl.commands.repeat.finished import FinishedMethods
+from aezsl.commands.repeat.runner import parts_by_method
 from aezsl.errors import DataError
 from aezsl.pipeline_registry import register_pipelines
-from aezsl.repeat import Repeat
-from aezsl.repeat.finished import FinishedMethods
-from aezsl.repeat.runner import parts_by_method
 from tests.helpers.layouts import Xlsa17Files
 from tests.synthetic import make_synthetic
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from aezsl.arrays import Array
 from aezsl.errors import DataError
-from aezsl.files import written_whole
+from aezsl.machine.files import written_whole
 
 
 class MappedArrays:

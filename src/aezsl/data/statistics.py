@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
-from aezsl.workers import workers
+from aezsl.machine.workers import workers
 
 S = TypeVar("S", bound="SeenStatistics")
 #: Rows of a block where samples are not in memory in double precision already.
@@ -45,7 +45,7 @@ class SeenStatistics:
     def from_blocks(cls, blocks: Iterable[tuple[Array, Labels]], n_classes: int) -> Self:
         """The statistics of a stream of (X, y), a few blocks in memory at a time; the order of the sum is the stream's.
 
-        The blocks are tasks that ``aezsl.workers.workers()`` carry out.
+        The blocks are tasks that ``aezsl.machine.workers.workers()`` carry out.
         """
         parts: Iterator[Self] = workers().map(_of_block, blocks, cls, n_classes)
         return reduce(add, parts)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from aezsl.arrays import Float32
 from aezsl.data.vectors import NamedVectors, SideBySide, StreamedVectors, VectorChunk, Vectors, VectorSet
 from aezsl.errors import DataError
-from aezsl.files import written_whole
+from aezsl.machine.files import written_whole
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from kedro.io import AbstractDataset, DatasetError
 
 import aezsl
 from aezsl.encoders.images.preprocessing import LITE_SIZES
-from aezsl.files import folder_written_whole
+from aezsl.machine.files import folder_written_whole
 from aezsl.serving.model_file import save_trained
 from aezsl.serving.registered import register
 from aezsl.serving.trained import TrainedModel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aezsl.evaluation.single_precision import rank_in_single_precision
-from aezsl.workers import workers
+from aezsl.machine.workers import workers
 
 #: Samples and classes whose scores are formed together: 16 MB of float64.
 ROW_BLOCK, CLASS_BLOCK = 1024, 2048

@@ -14,9 +14,9 @@ from aezsl.arrays import Float32
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
 from aezsl.errors import DataError
-from aezsl.files import file_digest
 from aezsl.formats.reading import duplicates, first_few, reading
 from aezsl.formats.xlsa17 import read_features
+from aezsl.machine.files import file_digest
 
 #: Names under which an .npz file may keep the matrix and the ids.
 MATRIX_KEYS = ("X", "features", "vectors")

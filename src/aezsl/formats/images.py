@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import ExifTags, Image, ImageCms, features
 
 from aezsl.errors import DataError
-from aezsl.files import read_member, split_member
+from aezsl.machine.files import read_member, split_member
 
 #: Decoding hint for JPEG files: sides of at least this size, so that a 12-megapixel photo is not decoded in full.
 DRAFT_SIZE = 320

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aezsl.errors import DataError
-from aezsl.files import written_whole
+from aezsl.machine.files import written_whole
 
 HEADER = "header"
 

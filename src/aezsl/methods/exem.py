@@ -11,9 +11,9 @@ from sklearn.svm import NuSVR
 from aezsl.arrays import Array
 from aezsl.data.statistics import class_sums
 from aezsl.kinds import Count, Positive
+from aezsl.machine.workers import run_side_by_side
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
-from aezsl.workers import run_side_by_side
 
 
 class EXEM(ZeroShotClassifier):

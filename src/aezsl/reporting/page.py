@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 import aezsl
+from aezsl.machine.provenance import git_commit, now, versions
 from aezsl.methods import METHODS, UNPAIRED
-from aezsl.provenance import git_commit, now, versions
 from aezsl.reporting import style
 from aezsl.reporting.pictures import data_uri
 from aezsl.reporting.results import Results

@@ -14,14 +14,14 @@ from aezsl.data.once import Once
 from aezsl.data.problem import Problem
 from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.machine.progress import progress_bar
+from aezsl.machine.workers import small_products
 from aezsl.methods import ZeroShotClassifier, make_method, method_class
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
-from aezsl.progress import progress_bar
 from aezsl.selection.folds import MappedRows, class_folds, class_split, long_tail, mapped_split, predict
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import most_cautious_first, most_central_first, n_tied
-from aezsl.workers import small_products
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 import aezsl
-from aezsl.files import written_whole
+from aezsl.machine.files import written_whole
 
 log = logging.getLogger(__name__)
 

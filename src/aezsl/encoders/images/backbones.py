@@ -18,7 +18,7 @@ from aezsl.encoders.hub import is_hub_model, model_folder
 from aezsl.encoders.images.engine import Run, export_graph, kept_graph, run_graph
 from aezsl.encoders.images.preprocessing import LITE_SIZES, PREPROCESSING, Preprocess, make_preprocess
 from aezsl.errors import DataError
-from aezsl.files import folder_digest
+from aezsl.machine.files import folder_digest
 
 #: Networks of torchvision that normalise their input once more where they have trained weights.
 TRANSFORMING = ("googlenet", "inception_v3")

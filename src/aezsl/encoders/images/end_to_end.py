@@ -13,8 +13,8 @@ from PIL import Image
 
 from aezsl.encoders.images.engine import available_cores
 from aezsl.encoders.images.networks import googlenet_classifier
-from aezsl.files import file_digest
 from aezsl.formats.images import read_image
+from aezsl.machine.files import file_digest
 
 #: Of ImageNet's pixels, by channel: what GoogLeNet's published weights expect.
 MEAN, STD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)

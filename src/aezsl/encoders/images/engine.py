@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aezsl.arrays import Float32
-from aezsl.files import written_whole
-from aezsl.workers import workers_are_given
+from aezsl.machine.files import written_whole
+from aezsl.machine.workers import workers_are_given
 
 if TYPE_CHECKING:
     import torch

@@ -17,10 +17,10 @@ from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.engine import available_cores
 from aezsl.encoders.images.preprocessing import least_size
 from aezsl.errors import DataError
-from aezsl.files import content_digest, has_digest
 from aezsl.formats.images import read_content, read_image
-from aezsl.progress import progress_bar
-from aezsl.workers import workers
+from aezsl.machine.files import content_digest, has_digest
+from aezsl.machine.progress import progress_bar
+from aezsl.machine.workers import workers
 
 log = logging.getLogger(__name__)
 

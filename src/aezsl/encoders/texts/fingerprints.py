@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from aezsl.errors import DataError
-from aezsl.files import file_digest, folder_digest
 from aezsl.formats.spacy_vectors import vectors_place
+from aezsl.machine.files import file_digest, folder_digest
 
 #: Where semantics come from: mappings with ``kind`` and that kind's own settings.
 Sources = Sequence[Mapping[str, Any]]

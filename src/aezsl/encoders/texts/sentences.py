@@ -13,9 +13,9 @@ from aezsl.arrays import Float32, unit_rows
 from aezsl.encoders.texts.encoder import load_encoder
 from aezsl.encoders.texts.fingerprints import MINILM, changed, source_fingerprint
 from aezsl.errors import DataError
-from aezsl.files import file_digest
 from aezsl.formats.reading import first_few, reading
 from aezsl.formats.webdataset import read_templates
+from aezsl.machine.files import file_digest
 
 log = logging.getLogger(__name__)
 

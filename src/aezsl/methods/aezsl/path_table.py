@@ -37,8 +37,8 @@ from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from aezsl.arrays import Array
 from aezsl.data.once import Once
+from aezsl.machine.workers import n_threads, run_side_by_side
 from aezsl.methods.aezsl.solver import MB, Lambdas, ReducedSeen, TargetSpectra
-from aezsl.workers import n_threads, run_side_by_side
 
 #: Decades of shifts in one interval, and its Chebyshev nodes: the nearest singularity in the logarithm of the shift is
 #: pi away, so over two decades the error falls threefold per node, to 1e-6 here.

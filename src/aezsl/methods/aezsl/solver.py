@@ -29,7 +29,7 @@ from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array
-from aezsl.workers import n_threads, run_side_by_side
+from aezsl.machine.workers import n_threads, run_side_by_side
 
 MB = 2**20
 #: Rows of the features' eigenbasis handled together: large enough for BLAS, small enough for the caches.

@@ -36,9 +36,9 @@ from numpy.linalg import eigh
 from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from aezsl.arrays import Array
+from aezsl.machine.progress import progress_bar
+from aezsl.machine.workers import workers
 from aezsl.methods.aezsl.solver import Lambdas, ReducedSeen
-from aezsl.progress import progress_bar
-from aezsl.workers import workers
 
 #: Targets of a task at most: some twenty seconds of work at rank 384, whose result is a hundred megabytes at most.
 BLOCK_TARGETS = 256
@@ -202,7 +202,7 @@ def stream_targets(
     """The sum Z (q, r) of all mappings, where lambda3 > 0, and the classifiers (q, n) of one block after the other.
 
     A (C, r) target semantics on the basis of ``seen``, lengths (C,) of the whole vectors. The tasks are carried out by
-    ``aezsl.workers.workers()``; show : whether to show how far the work is.
+    ``aezsl.machine.workers.workers()``; show : whether to show how far the work is.
     """
     problem = SharedProblem.of(seen, lambdas, A, lengths)
     blocks = target_blocks(A, lengths)

@@ -5,7 +5,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from aezsl.files import write_durably
+from aezsl.machine.files import write_durably
 
 log = logging.getLogger(__name__)
 

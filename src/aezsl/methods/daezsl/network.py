@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aezsl.errors import ParameterError
+from aezsl.machine.progress import progress_bar
 from aezsl.methods.daezsl.inputs import Inputs
-from aezsl.progress import progress_bar
 
 
 class Checkpoint(Protocol):

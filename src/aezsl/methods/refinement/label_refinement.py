@@ -26,14 +26,14 @@ from numpy.typing import ArrayLike
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.data.statistics import class_sums
 from aezsl.kinds import Count, NotNegative, Positive
+from aezsl.machine.progress import progress_bar
+from aezsl.machine.workers import one_blas_thread
 from aezsl.methods.checks import check_rows, check_semantics
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.parameters import Declared
 from aezsl.methods.refinement.pool import Pool
 from aezsl.methods.refinement.step import Step, Weights
 from aezsl.methods.shared.graph import Smoothness
-from aezsl.progress import progress_bar
-from aezsl.workers import one_blas_thread
 
 #: Multiplications in one update from which on a second BLAS thread saves more than it costs.
 MANY_THREADS_PAY = 2e9

@@ -5,7 +5,7 @@ from scipy.linalg import eigh, qr
 
 from aezsl.arrays import Array
 from aezsl.data.statistics import SeenStatistics
-from aezsl.workers import small_products
+from aezsl.machine.workers import small_products
 
 
 def row_space_eigh(X: Array) -> tuple[Array, Array]:

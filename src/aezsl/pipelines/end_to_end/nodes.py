@@ -12,9 +12,9 @@ from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.machine.provenance import Cost
 from aezsl.methods import TargetClassifier, ZeroShotClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
-from aezsl.provenance import Cost
 from aezsl.serving.assembly import assemble_problem
 from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Labels
-from aezsl.console import ON_SCREEN
 from aezsl.data.candidates import Candidates
 from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking
+from aezsl.machine.console import ON_SCREEN
 from aezsl.serving.trained import TOP, TrainedModel
 
 log = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ from typing import Any
 import pandas as pd
 
 from aezsl.data.problem import Problem
+from aezsl.machine.provenance import Cost
 from aezsl.methods import PoolClassifier, TargetClassifier
 from aezsl.methods.history import LabelHistory
-from aezsl.provenance import Cost
 from aezsl.serving.trained import TrainedModel
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
+from aezsl.machine.provenance import Cost, make_record
 from aezsl.methods import METHODS, TargetClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.methods.seen import SeenData
-from aezsl.provenance import Cost, make_record
 from aezsl.selection import SelectionStore, effective_grid, select_parameters
 from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel

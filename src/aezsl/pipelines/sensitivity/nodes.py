@@ -6,10 +6,10 @@ import pandas as pd
 
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
+from aezsl.machine.progress import progress_bar
 from aezsl.methods import make_method
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
-from aezsl.progress import progress_bar
 
 
 def vary_parameter(

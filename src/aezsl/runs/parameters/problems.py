@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_origin
 
 from aezsl.kinds import accepts, choice, describe
-from aezsl.parameters.sections import Listed, Section
+from aezsl.runs.parameters.sections import Listed, Section
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 from kedro.utils import load_obj
 
+from aezsl.commands.repeat.finished import FinishedMethods
+from aezsl.commands.repeat.runner import MethodAfterMethod
+from aezsl.commands.repeat.tracking import ParentRun, SplitHooks, close_runs
 from aezsl.errors import DataError
 from aezsl.methods import METHODS
 from aezsl.pipeline_registry import register_pipelines
-from aezsl.repeat.finished import FinishedMethods
-from aezsl.repeat.runner import MethodAfterMethod
-from aezsl.repeat.tracking import ParentRun, SplitHooks, close_runs
 from aezsl.reporting.over_splits import (
     HEADLINES,
     default_reference,

@@ -15,7 +15,7 @@ from aezsl.errors import AezslError
 LOG_FILE = "info.log"
 LARGEST = 2**20
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 

@@ -9,8 +9,8 @@ from typing import Any
 from filelock import FileLock
 
 from aezsl.errors import NotReadyError
-from aezsl.files import written_whole
-from aezsl.processes import Process
+from aezsl.machine.files import written_whole
+from aezsl.machine.processes import Process
 
 log = logging.getLogger(__name__)
 

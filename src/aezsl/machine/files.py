@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aezsl.processes import Process
+from aezsl.machine.processes import Process
 
 #: Names of what is being written: whose it is, so that the leftovers of a killed process can be told and cleared.
 _BEING_WRITTEN = re.compile(

@@ -13,8 +13,8 @@ from typing import Any
 from aezsl.errors import ParameterError
 from aezsl.kinds import Text, accepts, describe
 from aezsl.methods import METHODS
-from aezsl.parameters.problems import Problem, find_problems, leaves, suggestion
-from aezsl.parameters.sections import Section, all_sections
+from aezsl.runs.parameters.problems import Problem, find_problems, leaves, suggestion
+from aezsl.runs.parameters.sections import Section, all_sections
 
 __all__ = ["Section", "all_sections", "check_configuration", "trainable"]
 

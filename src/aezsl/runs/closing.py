@@ -9,10 +9,10 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Node, Pipeline
 
-from aezsl.console import VERBOSE
-from aezsl.crash import LOG_FILE
-from aezsl.hooks import main_method
+from aezsl.machine.console import VERBOSE
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
+from aezsl.runs.crash import LOG_FILE
+from aezsl.runs.subject import main_method
 
 #: Nodes that take less than this many seconds are not mentioned.
 WORTH_A_LINE = 1.0

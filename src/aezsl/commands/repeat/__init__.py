@@ -1,5 +1,5 @@
 """``kedro repeat``: pipelines over several class splits, in one process."""
 
-from aezsl.repeat.command import Repeat
+from aezsl.commands.repeat.command import Repeat
 
 __all__ = ["Repeat"]
