@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 
 from tests.helpers.projects import Commands, Project
+from tests.helpers.quick import QUICK_METHODS
 
 # No test depends on time: beside other work on the machine any example may take long.
 hypothesis.settings.register_profile("any machine", deadline=None)
@@ -26,9 +27,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 def pytest_collection_modifyitems(items):
-    """Commands take seconds, so whatever has a project to run them in is slow."""
+    """Commands take seconds, so whatever has a project to run them in is slow; so is the contract of most methods."""
     for item in items:
-        if "make_project" in getattr(item, "fixturenames", ()):
+        method = getattr(item.cls, "method", None) if hasattr(item, "cls") and hasattr(item.cls, "make_data") else None
+        if "make_project" in getattr(item, "fixturenames", ()) or (method and method not in QUICK_METHODS):
             item.add_marker(pytest.mark.slow)
 
 

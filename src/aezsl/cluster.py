@@ -112,7 +112,7 @@ def _what_a_worker_has(folder: str) -> tuple[bool, str]:
 def failures_told(what: str) -> Iterator[None]:
     """Turn the ways in which a cluster fails into sentences."""
     from distributed import KilledWorker
-    from distributed.client import FutureCancelledError
+    from distributed.client import FutureCancelledError, FuturesCancelledError
     from distributed.comm import CommClosedError
 
     try:
@@ -123,7 +123,7 @@ def failures_told(what: str) -> Iterator[None]:
             "most likely for more memory than a worker may have: start workers with more, or fewer on each machine "
             "(--runner-params=memory_limit=8GB, or dask worker --memory-limit)"
         ) from error
-    except (FutureCancelledError, CommClosedError) as error:
+    except (FutureCancelledError, FuturesCancelledError, CommClosedError) as error:
         raise ClusterError(
             f"the scheduler was lost while {what} was under way: see to the cluster and type the command again; "
             "finished features and selections are not computed again, and --only-missing-outputs skips what is done"

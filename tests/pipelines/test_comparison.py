@@ -12,6 +12,8 @@ from aezsl.pipelines import comparison
 from aezsl.selection import search
 from tests.helpers.problems import make_problem, run
 
+pytestmark = pytest.mark.slow  # all methods, one after the other
+
 
 @pytest.fixture(scope="module")
 def catalog():

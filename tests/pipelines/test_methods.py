@@ -12,10 +12,9 @@ from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
 from aezsl.selection import SelectionStore, select_parameters
 from tests.helpers.problems import make_problem, run
+from tests.helpers.quick import QUICK_METHODS
 
-#: One method per shape of pipeline; the others are slow, because together they take as long as all other quick tests.
-QUICK = ("eszsl", "aezsl_lr", "daezsl", "jeac")
-EVERY_METHOD = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in UNPAIRED]
+EVERY_METHOD = [name if name in QUICK_METHODS else pytest.param(name, marks=pytest.mark.slow) for name in UNPAIRED]
 
 
 @pytest.mark.parametrize("name", EVERY_METHOD)

@@ -20,6 +20,7 @@ def test_versions_are_kept_and_used_by_predict(tmp_path, monkeypatch, empty_runs
     (tmp_path / "mlflow.db").write_bytes(empty_runs.read_bytes())
     before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    mlflow.set_experiment("registered")  # another test may have left one that is not in this database
     try:
         recipe, data = make_recipe()
         X, S = recipe.features(data.X), recipe.semantics(data.S)
