@@ -41,7 +41,8 @@ class TrainedModel:
         vectors = self.recipe.class_vectors
         chosen = np.unique(np.linspace(0, len(vectors) - 1, REFERENCE_CLASSES).astype(int))
         rows = self.recipe.features(self.recipe.example.astype(np.float64))
-        scores = self.model.decision_function(rows, self.recipe.semantics(vectors[chosen].astype(np.float64)))
+        # Without a pool: the two images of the example are none to learn from.
+        scores = self.model.adapt(self.recipe.semantics(vectors[chosen].astype(np.float64))).scores(rows)
         return float(scores.std(axis=1).mean()) or 1.0
 
     def classify(self, features: Array, targets: NamedClasses, top: int = TOP) -> pd.DataFrame:
