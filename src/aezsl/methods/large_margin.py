@@ -50,6 +50,22 @@ class LargeMargin(TransductiveMethod):
     Features are centred at the mean of the seen samples and taken on their principal axes; class vectors are the
     semantics without the mean of the seen ones (``centre``), at unit length. The samples stay with the fitted model, as
     W is trained again for every pool. A subclass defines ``_learn``.
+
+    Parameters
+    ----------
+    beta : float
+        Weight of the mapping's norm against the sum of losses; must be positive.
+    lower, upper : float, float
+        Bounds on the size of a class, in mean sizes.
+    centre : bool
+        Class vectors are relative to the mean of the seen semantics.
+    n_components : int or None
+        Principal axes of the features; None: all.
+    single : bool
+        Products in single precision, twice as fast.
+    max_rounds : int
+        Rounds at most.
+
     """
 
     beta: Positive = 1.0

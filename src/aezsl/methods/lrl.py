@@ -49,20 +49,8 @@ class LRL(LargeMargin):
     the seen samples, and class vectors centred before they are brought to unit length. The Laplacian alone would
     like all labels equal and class vectors short: the bounds and gamma prevent it.
 
-    Parameters
-    ----------
-    beta : float
-        Weight of the mapping's norm against the sum of losses; must be positive.
-    lower, upper : float, float
-        Bounds on the size of a class, in mean sizes.
-    centre : bool
-        Class vectors are relative to the mean of the seen semantics.
-    n_components : int or None
-        Principal axes of the features; None: all.
-    single : bool
-        Products in single precision, twice as fast.
-    max_rounds : int
-        Rounds at most.
+    Parameters, beside those of ``LargeMargin``
+    -------------------------------------------
     gamma : float or None
         Weight of the class vectors' distance from the semantics; must be positive. None: they stay there.
     rho : float

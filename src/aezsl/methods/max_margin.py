@@ -51,20 +51,8 @@ class MaxMargin(LargeMargin):
     kernel. Class vectors are centred before they are brought to unit length (``centre``); False is the paper's cosine.
     The paper rounds Y for the samples it learnt from (``rounded``), which was no better on validation classes of CUB.
 
-    Parameters
-    ----------
-    beta : float
-        Weight of the mapping's norm against the sum of losses; must be positive.
-    lower, upper : float, float
-        Bounds on the size of a class, in mean sizes.
-    centre : bool
-        Class vectors are relative to the mean of the seen semantics.
-    n_components : int or None
-        Principal axes of the features; None: all.
-    single : bool
-        Products in single precision, twice as fast.
-    max_rounds : int
-        Rounds at most.
+    Parameters, beside those of ``LargeMargin``
+    -------------------------------------------
     start : {"balanced", "random"}
         Where the first labels come from.
     rounded : bool
