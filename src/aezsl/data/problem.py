@@ -69,14 +69,26 @@ class Problem:
         """Which test images (m,) have a known label."""
         return self.y_test >= 0
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
-        """Of everything a result depends on; computed once, since features may be a file larger than the memory."""
-        digest = hashlib.sha256()
-        for array in (self.X_train, self.y_train, self.S_seen, self.X_test, self.y_test, self.S_unseen):
-            for i in range(0, len(array), BLOCK):
-                digest.update(np.ascontiguousarray(array[i : i + BLOCK]).data)
-        return digest.hexdigest()[:16]
+        """Of everything a result depends on."""
+        return self._fingerprints[1]
+
+    @property
+    def seen_fingerprint(self) -> str:
+        """Of what parameters are chosen on: seen data, and how many classes are unseen. Test images do not matter."""
+        return f"{self._fingerprints[0]}-{len(self.S_unseen)}"
+
+    @cached_property
+    def _fingerprints(self) -> tuple[str, str]:
+        """Of the seen data, and of all; computed once, since features may be a file larger than the memory."""
+        digest, found = hashlib.sha256(), []
+        for arrays in ((self.X_train, self.y_train, self.S_seen), (self.X_test, self.y_test, self.S_unseen)):
+            for array in arrays:
+                for i in range(0, len(array), BLOCK):
+                    digest.update(np.ascontiguousarray(array[i : i + BLOCK]).data)
+            found.append(digest.hexdigest()[:16])
+        return found[0], found[1]
 
     def summary(self) -> dict[str, Any]:
         """Sizes and the fingerprint."""

@@ -46,7 +46,7 @@ def select_normalisation(
     pairs = list(product(features, semantics))
     grid = effective_grid(REFERENCE, {})
     described = {"pairs": pairs, "grid": grid, "settings": dict(settings)}
-    key = selection_key(problem.fingerprint, "normalisation", described)
+    key = selection_key(problem.seen_fingerprint, "normalisation", described)
     table = store.find(key, len(pairs))
     if table is None:
         table = _score_pairs(problem, features, semantics, grid, settings).assign(key=key)

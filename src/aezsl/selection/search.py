@@ -43,7 +43,7 @@ def select_parameters(
     settings and code are still the same.
     """
     points = grid_points(grid)
-    key = selection_key(problem.fingerprint, name, dict(init), dict(grid), dict(settings))
+    key = selection_key(problem.seen_fingerprint, name, dict(init), dict(grid), dict(settings))
     table = store.find(key, len(points))
     if table is not None:
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)

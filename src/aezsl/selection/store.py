@@ -16,7 +16,7 @@ from aezsl.machine.files import written_whole
 log = logging.getLogger(__name__)
 
 #: What the scores of a selection depend on, below the package; any change in there makes every selection run again.
-CODE = ("arrays.py", "data", "evaluation", "methods", "selection", "workers.py")
+CODE = ("arrays.py", "data", "evaluation", "machine/workers.py", "methods", "selection")
 
 
 class SelectionStore:
