@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeVar
 
 from kedro.io import AbstractDataset
 
-from aezsl.datasets.read_only import ReadOnlyDataset
+from aezsl.datasets.read_only import PlaceDataset
 from aezsl.methods import TargetClassifier
 from aezsl.serving.model_file import ModelFolder, load_classifier, load_trained, save_classifier, save_trained
 from aezsl.serving.trained import TrainedModel
@@ -52,18 +52,8 @@ class ClassifierDataset(FileDataset[TargetClassifier]):
     _write, _read = save_classifier, load_classifier
 
 
-class ModelFolderDataset(ReadOnlyDataset[ModelFolder]):
+class ModelFolderDataset(PlaceDataset[ModelFolder]):
     """The trained models of a benchmark: who needs one names its method."""
 
     why = "models are saved by the pipelines that train them"
-
-    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        super().__init__(metadata=metadata)
-        self._filepath = filepath
-
-    def load(self) -> ModelFolder:
-        """The folder."""
-        return ModelFolder(self._filepath)
-
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": self._filepath}
+    opens = ModelFolder

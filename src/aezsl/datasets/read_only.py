@@ -1,6 +1,6 @@
 """What all catalog entries that are only read have in common."""
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from kedro.io import AbstractDataset, DatasetError
 
@@ -29,3 +29,22 @@ class ReadOnlyDataset(AbstractDataset[None, T]):
 
     def _describe(self) -> dict[str, Any]:
         return {}
+
+
+class PlaceDataset(ReadOnlyDataset[T]):
+    """Loads the place itself, existing or not: who asks for it reads and writes there while a node runs."""
+
+    #: Makes what is loaded of the place's path.
+    opens: ClassVar[Any]
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        super().__init__(metadata=metadata)
+        self._filepath = filepath
+
+    def load(self) -> T:
+        """The place."""
+        place: T = type(self).opens(self._filepath)
+        return place
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": self._filepath}

@@ -145,46 +145,15 @@ METRICS: tuple[Metric, ...] = (
         Metric(f"hp_at_{k}", f"HP@{k}", ConventionalOutcome, ("large_scale",), partial(_hierarchical, k=k))
         for k in HP_KS
     ),
-    Metric(
-        "gzsl_accuracy",
-        "Accuracy",
-        GeneralizedOutcome,
-        ("generalized",),
-        lambda o: o.by_sample.at(o.constant).accuracy,
-        calibrated=True,
-    ),
-    Metric(
-        "gzsl_per_class_accuracy",
-        "Per class",
-        GeneralizedOutcome,
-        ("generalized",),
-        lambda o: o.by_class.at(o.constant).accuracy,
-        on_page=False,
-        calibrated=True,
-    ),
-    Metric(
-        "gzsl_seen",
-        "Seen",
-        GeneralizedOutcome,
-        ("generalized",),
-        lambda o: o.sides.at(o.constant).seen,
-        calibrated=True,
-    ),
-    Metric(
-        "gzsl_unseen",
-        "Unseen",
-        GeneralizedOutcome,
-        ("generalized",),
-        lambda o: o.sides.at(o.constant).unseen,
-        calibrated=True,
-    ),
-    Metric(
-        "gzsl_harmonic",
-        "Harmonic",
-        GeneralizedOutcome,
-        ("generalized",),
-        lambda o: o.sides.at(o.constant).harmonic,
-        calibrated=True,
+    *(
+        Metric(f"gzsl_{key}", label, GeneralizedOutcome, ("generalized",), function, on_page=on_page, calibrated=True)
+        for key, label, on_page, function in (
+            ("accuracy", "Accuracy", True, lambda o: o.by_sample.at(o.constant).accuracy),
+            ("per_class_accuracy", "Per class", False, lambda o: o.by_class.at(o.constant).accuracy),
+            ("seen", "Seen", True, lambda o: o.sides.at(o.constant).seen),
+            ("unseen", "Unseen", True, lambda o: o.sides.at(o.constant).unseen),
+            ("harmonic", "Harmonic", True, lambda o: o.sides.at(o.constant).harmonic),
+        )
     ),
     Metric("ausuc", "AUSUC", GeneralizedOutcome, ("generalized",), lambda o: ausuc(o.sides)),
 )
