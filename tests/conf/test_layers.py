@@ -6,13 +6,11 @@ import pytest
 from kedro.io import DataCatalog
 
 from aezsl import settings
-from aezsl.pipeline_registry import register_pipelines
 from tests.helpers import ROOT
+from tests.helpers.pipelines import registered
 
 LAYERS = ("raw", "primary", "feature", "model_input", "models", "model_output", "reporting")
 ENVIRONMENTS = sorted(path.name for path in (ROOT / "conf").iterdir() if path.is_dir() and path.name != "local")
-
-pipelines = cache(register_pipelines)
 
 
 def layer_finder(env):
@@ -43,10 +41,12 @@ def backward_steps(pipeline, layer_of):
     return steps
 
 
-@pytest.mark.parametrize("env", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    "env", [pytest.param(env, marks=[] if env == "base" else pytest.mark.slow) for env in ENVIRONMENTS]
+)
 def test_no_dataset_is_made_from_a_later_layer(env):
     layer_of = layer_finder(env)
-    found = {name: backward_steps(pipeline, layer_of) for name, pipeline in pipelines().items()}
+    found = {name: backward_steps(pipeline, layer_of) for name, pipeline in registered().items()}
     assert {name: steps for name, steps in found.items() if steps} == {}
 
 

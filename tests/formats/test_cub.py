@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 import scipy.io
@@ -136,15 +134,3 @@ def test_the_reference_data():
     for cell, column in zip(other["allclasses_names"].ravel(), other["att"].T, strict=True):
         vector = ours[str(cell.item())]
         np.testing.assert_allclose(vector / np.linalg.norm(vector), column, atol=1e-5)
-
-
-def test_the_full_size_is_read_in_seconds(tmp_path):
-    """The official file has 11,788 x 312 lines; a tenth of them here."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(1178) % 200
-    present = rng.integers(0, 2, (len(labels), N_ATTRIBUTES))
-    names = [f"{i:03d}.Bird" for i in range(1, 201)]
-    CubFiles(names, labels, np.ones(len(labels), int), present, np.ones((200, N_ATTRIBUTES))).write(tmp_path)
-    start = time.perf_counter()
-    CUB(root=str(tmp_path)).read()
-    assert time.perf_counter() - start < 10

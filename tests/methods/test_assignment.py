@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -92,12 +90,10 @@ def test_constants_per_sample_and_the_scale_of_scores_do_not_matter():
 
 
 @pytest.mark.parametrize("spread", [0.3, 3.0])  # mild hubs, and nearly everything in one class
-def test_a_pool_of_thousands_takes_about_a_second(spread):
+def test_a_pool_of_thousands_keeps_its_bounds(spread):
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(2967, 50)) + rng.normal(scale=spread, size=50)
-    start = time.perf_counter()
     labels = balanced_assignment(scores, 29, 119)
-    assert time.perf_counter() - start < 10  # on a busy machine
     counts = np.bincount(labels, minlength=50)
     assert counts.min() >= 29
     assert counts.max() <= 119

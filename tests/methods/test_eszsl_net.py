@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from aezsl.methods import make_method
 from tests.methods.contract import MethodContract
@@ -20,6 +21,7 @@ def test_is_daezsl_with_masks_of_one():
     np.testing.assert_allclose(network.classifiers(data.S_new), network.W_ @ data.S_new.T, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_long_training_reaches_the_least_squares_solution():
     data = make_synthetic()
     params = {"epochs": 1500, "validation_fraction": 0, "learning_rate": 0.05, "batch_size": 360}

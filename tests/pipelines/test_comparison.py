@@ -7,9 +7,10 @@ from kedro.pipeline import Pipeline
 from kedro.runner import ThreadRunner
 
 from aezsl.methods import METHODS, UNPAIRED
-from aezsl.pipeline_registry import create_method_pipeline, register_pipelines
+from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines import comparison
 from aezsl.selection import search
+from tests.helpers.pipelines import registered
 from tests.helpers.problems import make_problem, run
 
 pytestmark = pytest.mark.slow  # all methods, one after the other
@@ -57,12 +58,12 @@ def test_records_say_on_which_problem_a_result_was_made(catalog):
 
 
 def test_all_methods_share_one_problem():
-    table1 = register_pipelines()["table1"]
+    table1 = registered()["table1"]
     names = [node.name for node in table1.nodes]
     assert names.count("assemble_problem") == 1
     assert names.count("collect_table1") == 1
     assert not {"cosine.fit_model", "zlap.fit_model"} & set(names)
-    assert {"cosine.fit_model", "zlap.fit_model"} <= {node.name for node in register_pipelines()["table1_pair"].nodes}
+    assert {"cosine.fit_model", "zlap.fit_model"} <= {node.name for node in registered()["table1_pair"].nodes}
 
 
 def test_methods_work_side_by_side_and_a_later_run_goes_on_where_one_ended(monkeypatch):

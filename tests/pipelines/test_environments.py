@@ -16,11 +16,11 @@ from aezsl.encoders.texts.semantics import KINDS
 from aezsl.encoders.torchvision import torchvision
 from aezsl.formats.sun import SUN
 from aezsl.formats.xlsa17 import read_classes, read_split
-from aezsl.pipeline_registry import register_pipelines
 from aezsl.selection import class_folds
 from tests.helpers import ROOT
 from tests.helpers.layouts import Xlsa17Files
 from tests.helpers.matlab import cells
+from tests.helpers.pipelines import registered
 from tests.helpers.trees import reference
 from tests.synthetic import make_synthetic
 
@@ -54,7 +54,7 @@ def paths(parameters, prefix=""):
 @pytest.fixture(scope="module")
 def inputs():
     """What any of the pipelines reads and none of its own nodes makes."""
-    return set().union(*(pipeline.inputs() for pipeline in register_pipelines().values()))
+    return set().union(*(pipeline.inputs() for pipeline in registered().values()))
 
 
 @pytest.mark.parametrize("env", ENVIRONMENTS)

@@ -12,8 +12,8 @@ from aezsl.commands.repeat import Repeat
 from aezsl.commands.repeat.finished import FinishedMethods
 from aezsl.commands.repeat.runner import parts_by_method
 from aezsl.errors import DataError
-from aezsl.pipeline_registry import register_pipelines
 from tests.helpers.layouts import Xlsa17Files
+from tests.helpers.pipelines import registered
 from tests.synthetic import make_synthetic
 
 OPTIONS = ("--env=xlsa17", "--pipeline=eszsl,aezsl_sim", "--seeds=0,3")
@@ -95,7 +95,7 @@ def unseen_classes(project, seed):
 
 
 def test_methods_run_one_after_the_other_and_every_node_once():
-    whole = register_pipelines()["aezsl_t"] + register_pipelines()["table1"]
+    whole = registered()["aezsl_t"] + registered()["table1"]
     parts = parts_by_method(whole)
     assert sorted(node.name for part in parts for node in part.nodes) == sorted(node.name for node in whole.nodes)
     made = set(whole.inputs())
@@ -132,6 +132,7 @@ def test_a_base_is_run_again_where_its_model_is_gone(there, expected):
         (["eszsl"], {"params": {"split": {"seed": 1}}}, "sets split.seed itself"),
     ],
 )
-def test_what_cannot_be_repeated_is_refused_by_name(pipelines, options, message):
+def test_what_cannot_be_repeated_is_refused_by_name(pipelines, options, message, monkeypatch):
+    monkeypatch.setattr("aezsl.commands.repeat.command.register_pipelines", registered)
     with pytest.raises(DataError, match=message):
         Repeat(pipelines, [0, 1], **options)
