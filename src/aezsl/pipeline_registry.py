@@ -47,7 +47,8 @@ def create_method_pipeline(name: str, setting: str = "zsl") -> Pipeline:
     before, stages = Pipeline([]), method.create_pipeline(entry, setting)
     if entry.refines:
         before = create_method_pipeline(entry.refines, setting)
-        inputs |= {f"base_{part}": f"{prefix}{entry.refines}.{part}" for part in ("model", "chosen", "classifier")}
+        parts = ("model", "chosen", "normalisation", "classifier")
+        inputs |= {f"base_{part}": f"{prefix}{entry.refines}.{part}" for part in parts}
     if entry.pool:
         stages += label_refinement.create_pipeline(entry)
     stages += evaluation.create_pipeline(name, setting)

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.data.build import build_problem
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.problem import build_problem
 from aezsl.data.vectors import Vectors
 from aezsl.errors import DataError
 

@@ -1,11 +1,12 @@
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from kedro.io import DatasetError
 
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.normalise import fit_normaliser
+from aezsl.data.normalise import Normaliser, fit_normaliser
 from aezsl.data.problem import Problem
 from aezsl.datasets.problem import ARRAYS, ProblemDataset, RecipeDataset
 from tests.helpers.recipes import make_recipe
@@ -44,6 +45,16 @@ def test_a_problem_is_read_as_it_was_saved(tmp_path, mapped):
     X = make_synthetic().X
     np.testing.assert_array_equal(loaded.feature_normaliser(X), problem.feature_normaliser(X), strict=True)
     assert [path.name for path in dataset._filepath.parent.iterdir()] == ["problem.npz"]
+
+
+def test_alternatives_are_kept_with_a_problem(tmp_path):
+    ways = {"features": [["l2"], ["sqrt", "l2"]], "semantics": [[]]}
+    problem = replace(make_problem(), ways=ways, feature_normaliser=Normaliser())
+    dataset = ProblemDataset(filepath=str(tmp_path / "problem.npz"))
+    dataset.save(problem)
+    dataset.release()
+    assert dataset.load().normalisations == problem.normalisations
+    assert dataset.load().fingerprint == problem.fingerprint
 
 
 def test_another_process_reads_the_file(tmp_path):

@@ -15,6 +15,7 @@ from aezsl.methods import method_class
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.selection import SelectionStore, held_out_mask
 from tests.helpers import ROOT
+from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic
 
 
@@ -68,7 +69,7 @@ def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=N
     inputs |= {
         f"{prefix}problem": problem,
         "candidates": Candidates(),
-        f"{prefix}problem_recipe": recipe or "how to prepare new data",
+        f"{prefix}problem_recipe": recipe or make_recipe()[0],
         "images": pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"}),
     }
     used = pipeline.inputs()

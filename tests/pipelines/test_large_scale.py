@@ -29,8 +29,9 @@ def model():
     return make_method("eszsl", gamma=0.1, lam=0.1).fit(*DATA[:3])
 
 
-def evaluated(ranking, model, *arguments):
-    return evaluate_candidates(ranking, TrainedModel(model, None), *arguments, name="eszsl")
+def evaluated(ranking, model, problem, candidates):
+    (way,) = problem.normalisations
+    return evaluate_candidates(ranking, TrainedModel(model, None), problem, way, candidates, name="eszsl")
 
 
 def edges():

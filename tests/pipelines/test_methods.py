@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.methods import METHODS, UNPAIRED
+from aezsl.methods import METHODS, UNPAIRED, make_method
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
+from aezsl.reporting.explanations import explain_cases, explain_mapping
 from aezsl.selection import SelectionStore, select_parameters
 from tests.helpers.problems import make_problem, run
 from tests.helpers.quick import QUICK_METHODS
+from tests.synthetic import make_synthetic
 
 EVERY_METHOD = [name if name in QUICK_METHODS else pytest.param(name, marks=pytest.mark.slow) for name in UNPAIRED]
 
@@ -30,6 +32,48 @@ def test_generalized_pipeline(name):
     curve = catalog.load(f"gzsl_{name}.seen_unseen_table")
     assert (curve["unseen"].diff().dropna() >= 0).all()
     assert (curve["seen"].diff().dropna() <= 0).all()
+
+
+@pytest.mark.parametrize(("setting", "name"), [("zsl", "aezsl_lr"), ("gzsl", "eszsl_lr")])
+def test_alternatives_are_chosen_by_the_base_and_kept_to_the_end(setting, name):
+    """What is chosen leads to the same results as where it is the only way."""
+    data = make_synthetic(n_seen=16, n_unseen=5, per_class=10, noise=1.5)
+    raw = replace(make_problem(setting, data), ways={"features": [["standardise"], ["l2"]], "semantics": [["l2"], []]})
+    prefix, base = "" if setting == "zsl" else "gzsl_", METHODS[name].refines
+    pipeline = create_method_pipeline(name, setting)
+    if setting == "zsl":
+        pipeline += create_sensitivity_pipeline(name, "k")
+    found = run(pipeline, raw, [name, base], prefix)
+    way = found.load(f"{prefix}{base}.normalisation")
+    assert way in raw.normalisations
+    assert found.load(f"{prefix}{name}.normalisation") == way
+    alone = run(pipeline, raw.normalised(way), [name, base], prefix)
+    for dataset in ("chosen", "normalisation", *(["sensitivity_k"] if setting == "zsl" else [])):
+        assert str(found.load(f"{prefix}{name}.{dataset}")) == str(alone.load(f"{prefix}{name}.{dataset}"))
+    if setting == "zsl":  # the constant of the generalized setting is of folds, whose means and scales differ
+        assert found.load(f"{name}.metrics") == alone.load(f"{name}.metrics")
+    for method in (name, base):
+        recipe = found.load(f"{prefix}{method}.model").recipe
+        assert [list(recipe.features.steps), list(recipe.semantics.steps)] == list(way.values())
+    record = found.load(f"{prefix}{name}.record")
+    assert record["problem_fingerprint"] == raw.fingerprint
+
+
+def test_what_is_explained_may_differ_in_how_it_was_normalised():
+    raw = replace(make_problem("zsl"), ways={"features": [["l2"], ["standardise"]], "semantics": [["l2"], ["centre"]]})
+    ways = raw.normalisations[0], raw.normalisations[3]
+    problems = [raw.normalised(way) for way in ways]
+    parts = [(one.X_train, one.y_train, one.S_seen) for one in problems]
+    eszsl = make_method("eszsl").fit(*parts[0]).adapt(problems[0].S_target)
+    aezsl = make_method("aezsl").fit(*parts[1]).adapt(problems[1].S_target)
+    split = pd.DataFrame({"image_id": raw.seen_names, "class_name": raw.seen_names, "zsl": "train"})
+    images = pd.DataFrame({"image_id": raw.test_ids, "path": "nowhere.png"})
+    settings = {"cases": 2, "images": 2, "neighbours": 3, "class_name": None, "mappings": 4, "weights": 4}
+    models = (raw, eszsl, ways[0], aezsl, ways[1])
+    cases = explain_cases(*models, split, images, [], {"sources": [{"kind": "text"}]}, settings)
+    right = [c.predict(one.X_test) == raw.y_test for c, one in zip((eszsl, aezsl), problems, strict=True)]
+    assert (cases["rescued"], cases["lost"]) == ((right[1] & ~right[0]).sum(), (right[0] & ~right[1]).sum())
+    assert explain_mapping(*models, cases, settings)["classifier_cosine"] is None
 
 
 def test_a_conventional_problem_is_not_evaluated_as_generalized():

@@ -38,11 +38,15 @@ def explained():
     images = pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"})
     names = [f"attribute {i}" for i in range(problem.S_seen.shape[1])]
 
+    own = problem.normalisations[0]
+
     def explain(kind):
-        return explain_cases(problem, eszsl, aezsl, split, images, names, {"sources": [{"kind": kind}]}, SETTINGS)
+        sources = {"sources": [{"kind": kind}]}
+        return explain_cases(problem, eszsl, own, aezsl, own, split, images, names, sources, SETTINGS)
 
     cases = explain("attributes")
-    return problem, eszsl, aezsl, cases, explain("text"), explain_mapping(problem, eszsl, aezsl, cases, SETTINGS)
+    mapping = explain_mapping(problem, eszsl, own, aezsl, own, cases, SETTINGS)
+    return problem, eszsl, aezsl, cases, explain("text"), mapping
 
 
 def test_cases_are_images_that_only_aezsl_gets_right(explained):

@@ -1,3 +1,5 @@
+"""Every method chooses how vectors are normalised, together with its parameters."""
+
 import dataclasses
 
 import numpy as np
@@ -5,18 +7,26 @@ import pandas as pd
 import pytest
 
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.normalise import fit_normaliser
+from aezsl.data.normalise import fit_normaliser, joined
 from aezsl.data.vectors import Vectors
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
-from aezsl.pipelines.problem.nodes import choose_normalisation
-from aezsl.selection import SelectionStore, class_folds, class_split, grid_points, select_normalisation
+from aezsl.methods.shared import linalg
+from aezsl.selection import (
+    SelectionStore,
+    class_folds,
+    class_split,
+    grid_points,
+    select_parameters,
+    suitable_normalisations,
+)
 from aezsl.serving.assembly import assemble_problem
 from tests.helpers.problems import make_problem
 from tests.synthetic import make_synthetic
 
 SETTINGS = {"rule": "random", "n_folds": 2, "seed": 0, "fraction": None}
+GRID = {"gamma": [0.01, 1.0, 100.0], "lam": [0.1, 10.0]}
 FEATURES = [["standardise"], ["l2", "centre"]]
 SEMANTICS = [[], ["standardise"]]
 
@@ -26,53 +36,135 @@ def dimmed(X):
     return X * np.exp(2 * np.random.default_rng(0).normal(size=(len(X), 1)))
 
 
-@pytest.fixture
-def raw():
-    problem = make_problem("zsl", make_synthetic(n_seen=16, n_unseen=5, per_class=10, noise=1.0))
-    return dataclasses.replace(problem, X_train=dimmed(problem.X_train), X_test=dimmed(problem.X_test))
+def make_raw(features=FEATURES, semantics=SEMANTICS, setting="zsl"):
+    problem = make_problem(setting, make_synthetic(n_seen=16, n_unseen=5, per_class=10, noise=1.0))
+    ways = {"features": features, "semantics": semantics}
+    return dataclasses.replace(problem, X_train=dimmed(problem.X_train), X_test=dimmed(problem.X_test), ways=ways)
 
 
 @pytest.fixture
 def store(tmp_path):
-    return SelectionStore(tmp_path / "normalisation.csv")
+    return SelectionStore(tmp_path / "selection.csv")
 
 
-def literal_score(problem, features, semantics):
-    """The best point's mean over folds; means and scales of the training part, all fits from their samples."""
-    points = grid_points(type(make_method("eszsl")).grid)
+def literal_scores(problem, name, grid, normalisation):
+    """Of every point, the mean over folds; means and scales of the training part, all fits from their samples."""
+    points = grid_points(grid)
     scores = np.zeros(len(points))
     folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **SETTINGS)
     for held_out in folds:
         (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
-        (of_features, X), (of_semantics, S) = fit_normaliser(features, X), fit_normaliser(semantics, S)
+        of_features, X = fit_normaliser(normalisation["features"], X)
+        of_semantics, S = fit_normaliser(normalisation["semantics"], S)
         for p, point in enumerate(points):
-            model = make_method("eszsl", **point).fit(X, y, S)
+            model = make_method(name, **point).fit(X, y, S)
             scores[p] += per_class_accuracy(y_val, model.predict(of_features(X_val), of_semantics(S_val))) / len(folds)
-    return scores.max()
+    return scores
 
 
-def test_every_combination_has_the_score_of_its_literal_validation(raw, store):
-    chosen = select_normalisation(raw, FEATURES, SEMANTICS, SETTINGS, store)
-    table = pd.read_csv(store.path).sort_values("point")
-    expected = [literal_score(raw, features, semantics) for features in FEATURES for semantics in SEMANTICS]
-    np.testing.assert_allclose(table["mean"], expected, atol=1e-12)
-    best = int(np.argmax(expected))
-    assert chosen == {"features": FEATURES[best // 2], "semantics": SEMANTICS[best % 2]}
-    assert chosen["features"] == ["l2", "centre"]
-    assert len(set(expected)) == 4
+@pytest.mark.parametrize(
+    ("name", "grid"),
+    [
+        ("eszsl", GRID),
+        ("aezsl_sim", {"lambda1": [0.1, 1.0], "lambda2": [1.0, 10.0]}),
+        ("eszsl_lr", {"gamma": [0.1, 10.0], "lam": [1.0]}),  # with a pool
+        ("conse", {"T": [3, 5]}),  # from samples
+    ],
+)
+def test_every_combination_has_the_scores_of_its_literal_validation(name, grid, store):
+    raw = make_raw()
+    selected = select_parameters(name, raw, {}, grid, SETTINGS, store)
+    table = pd.read_csv(store.path, keep_default_na=False)
+    expected = np.concatenate([literal_scores(raw, name, grid, way) for way in raw.normalisations])
+    np.testing.assert_allclose(table.sort_values("point")["mean"], expected, atol=1e-12)
+    assert len(set(expected.round(6))) > 1
+    chosen = table.iloc[0]
+    assert chosen["mean"] == table["mean"].max()
+    assert [chosen["features"], chosen["semantics"]] == [joined(steps) for steps in selected.normalisation.values()]
+    assert selected.parameters == {key: chosen[key] for key in grid}
 
 
-def test_of_equal_combinations_the_first_is_taken(raw, store):
-    chosen = select_normalisation(raw, [["l2"], ["l2", "l2"]], [["l2"], ["l2", "l2"]], SETTINGS, store)
-    assert chosen == {"features": ["l2"], "semantics": ["l2"]}
+def test_of_equal_combinations_the_first_is_taken(store):
+    raw = make_raw([["l2"], ["l2", "l2"]], [["l2"], ["l2", "l2"]])
+    selected = select_parameters("eszsl", raw, {}, GRID, SETTINGS, store)
+    assert selected.normalisation == {"features": ["l2"], "semantics": ["l2"]}
 
 
-def test_a_choice_is_made_once(raw, store, monkeypatch):
-    first = select_normalisation(raw, FEATURES, SEMANTICS, SETTINGS, store)
-    monkeypatch.setattr("aezsl.selection.normalisation.class_folds", None)  # whoever validates would call it
-    assert select_normalisation(raw, FEATURES, SEMANTICS, SETTINGS, store) == first
-    with pytest.raises(TypeError):
-        select_normalisation(raw, FEATURES, SEMANTICS, {**SETTINGS, "seed": 1}, store)
+def test_methods_choose_for_themselves(tmp_path):
+    """Signs and sizes of the semantics mean more to some methods than to others."""
+    raw = make_raw([["l2"], ["l2", "centre"], ["standardise"]], [[], ["centre"], ["standardise"]])
+    names = ("eszsl", "conse", "sje", "aezsl_sim")
+    chosen = [
+        select_parameters(name, raw, {}, make_method(name).grid, SETTINGS, SelectionStore(tmp_path / name))
+        for name in names
+    ]
+    assert len({str(selected.normalisation) for selected in chosen}) > 1
+
+
+def test_a_choice_is_made_once(store, monkeypatch):
+    first = select_parameters("eszsl", make_raw(), {}, GRID, SETTINGS, store)
+    monkeypatch.setattr("aezsl.selection.search.cross_validate", None)  # whoever validates would call it
+    assert select_parameters("eszsl", make_raw(), {}, GRID, SETTINGS, store) == first
+    for changed in (make_raw(semantics=[["l2"], []]), make_raw(features=FEATURES[::-1])):
+        with pytest.raises(TypeError):
+            select_parameters("eszsl", changed, {}, GRID, SETTINGS, store)
+
+
+def test_decompositions_are_shared_by_combinations_and_methods(tmp_path, monkeypatch):
+    """Features are decomposed once for each of two ways in two folds, semantics likewise: not for all combinations."""
+    calls = []
+    for function in ("moment_eigh", "row_space_eigh"):
+        original = getattr(linalg, function)
+        counted = lambda *args, original=original, function=function: calls.append(function) or original(*args)  # noqa: E731
+        monkeypatch.setattr(f"aezsl.methods.seen.{function}", counted)
+    raw = make_raw()
+    for name in ("eszsl", "eszsl_t"):
+        select_parameters(name, raw, {}, {"gamma": [1.0, 10.0]}, SETTINGS, SelectionStore(tmp_path / name))
+    assert (calls.count("moment_eigh"), calls.count("row_space_eigh")) == (4, 4)
+
+
+def test_a_method_that_compares_images_with_texts_is_offered_only_what_moves_neither():
+    raw = make_raw([["l2"], ["centre", "l2"]], [["l2"], []])
+    still = [{"features": ["l2"], "semantics": ["l2"]}, {"features": ["l2"], "semantics": []}]
+    assert suitable_normalisations("cosine", raw, {}) == still
+    assert suitable_normalisations("eszsl", raw, {}) == raw.normalisations
+    assert suitable_normalisations("cosine", raw, {"stated_pair": True}) == raw.normalisations
+    moved = make_raw([["centre"], ["sqrt"]], [[]])
+    assert suitable_normalisations("cosine", moved, {}) == moved.normalisations  # to be refused with a reason
+
+
+class TestNormalisedProblem:
+    way = {"features": ["l2", "centre"], "semantics": ["standardise"]}
+
+    def test_statistics_come_from_the_seen_data(self):
+        raw = make_raw()
+        found = raw.normalised(self.way)
+        of_features, X = fit_normaliser(self.way["features"], raw.X_train)
+        of_semantics, S = fit_normaliser(self.way["semantics"], raw.S_seen)
+        for name, expected in (
+            ("X_train", X),
+            ("X_test", of_features(raw.X_test)),
+            ("S_seen", S),
+            ("S_unseen", of_semantics(raw.S_unseen)),
+        ):
+            np.testing.assert_array_equal(getattr(found, name), expected)
+        assert found.normalisations == [self.way]
+
+    def test_all_who_ask_are_given_one_copy(self):
+        raw = make_raw()
+        found = raw.normalised(self.way)
+        assert raw.normalised(self.way) is found
+        assert raw.normalised({**self.way, "semantics": []}).X_train is found.X_train
+        assert found.normalised(self.way) is found
+
+    def test_what_is_not_listed_is_refused(self):
+        for problem in (make_raw(), make_raw().normalised(self.way)):
+            with pytest.raises(DataError, match="got l2 for features and no step for semantics: select"):
+                problem.normalised({"features": ["l2"], "semantics": []})
+
+    def test_the_alternatives_are_part_of_the_fingerprint(self):
+        assert make_raw().fingerprint == make_raw().fingerprint
+        assert make_raw().fingerprint != make_raw(features=FEATURES[::-1]).fingerprint
 
 
 @pytest.fixture
@@ -92,35 +184,36 @@ def tables():
             {"image_id": ids, "class_name": owners, "zsl": ["train" if c < 12 else "test" for c in labels]}
         ),
         "unreadable": {},
+        "attribute_names": [],
+        "extraction": {"backbone": "file", "weights": "default", "layer": None, "path": None},
+        "embedding": {"sources": [{"kind": "names"}]},
+        "setting": "zsl",
     }
 
 
-def choose(tables, store, normalise, mapped=None):
-    return choose_normalisation(
-        **tables, normalise=normalise, selection=SETTINGS, scores=store, store=mapped, setting="zsl"
-    )
-
-
-def test_new_data_goes_through_what_was_chosen(tables, store):
-    chosen = choose(tables, store, {"features": "standardise/l2+centre", "semantics": ["l2"]})
-    assert chosen == {"features": ["l2", "centre"], "semantics": ["l2"]}
-    extraction = {"backbone": "file", "weights": "default", "layer": None, "path": None}
-    rest = {"attribute_names": [], "extraction": extraction, "embedding": {"sources": [{"kind": "names"}]}}
-    problem, _, recipe = assemble_problem(**tables, **rest, normalise=chosen, store=None, setting="zsl")
-    assert recipe.features.steps == ("l2", "centre")
+def test_new_data_goes_through_what_was_chosen(tables):
+    normalise = {"features": "standardise/l2+centre", "semantics": ["l2"]}
+    problem, _, recipe = assemble_problem(**tables, normalise=normalise, store=None)
+    assert problem.normalisations == [
+        {"features": ["standardise"], "semantics": ["l2"]},
+        {"features": ["l2", "centre"], "semantics": ["l2"]},
+    ]
+    own = problem.normalised(problem.normalisations[1])
     new = tables["features"].matrix[-1:].astype(np.float64)
-    np.testing.assert_allclose(recipe.features(new), problem.X_test[-1:])
+    np.testing.assert_allclose(recipe.as_in(own).features(new), own.X_test[-1:])
+    np.testing.assert_allclose(recipe.as_in(own).targets().vectors, own.S_unseen)
 
 
-def test_without_alternatives_nothing_is_validated_and_no_former_scores_stay(tables, store):
-    store.path.write_text("of a former run")
-    assert choose(tables, store, {"features": ["sqrt", "l2"], "semantics": []}) == {
-        "features": ["sqrt", "l2"],
-        "semantics": [],
-    }
-    assert not store.path.exists()
+def test_one_way_is_gone_at_once(tables):
+    problem, _, recipe = assemble_problem(**tables, normalise={"features": "sqrt+l2", "semantics": []}, store=None)
+    (way,) = problem.normalisations
+    assert way == {"features": ["sqrt", "l2"], "semantics": []}
+    assert problem.normalised(way) is problem
+    np.testing.assert_allclose(np.linalg.norm(problem.X_train, axis=1), 1)
+    np.testing.assert_array_equal(recipe.as_in(problem).features(problem.X_test), recipe.features(problem.X_test))
 
 
-def test_alternatives_for_features_on_disk_are_refused(tables, store, tmp_path):
+def test_alternatives_for_features_on_disk_are_refused(tables, tmp_path):
+    normalise = {"features": FEATURES, "semantics": ["l2"]}
     with pytest.raises(DataError, match="give one list of steps"):
-        choose(tables, store, {"features": FEATURES, "semantics": ["l2"]}, MappedArrays(tmp_path))
+        assemble_problem(**tables, normalise=normalise, store=MappedArrays(tmp_path))

@@ -271,6 +271,6 @@ class TestTies:
         grid = {"gamma": [1.0, 1.0 + 1e-12, 1.0 + 2e-12], "lam": [1.0]}  # validation cannot tell them apart
         for _ in range(2):  # also where the table is taken over
             caplog.clear()
-            chosen = select_parameters("eszsl", problem, {}, grid, settings, SelectionStore(tmp_path / "table.csv"))
-            assert chosen["gamma"] == 1.0 + 1e-12
+            selected = select_parameters("eszsl", problem, {}, grid, settings, SelectionStore(tmp_path / "table.csv"))
+            assert selected.parameters["gamma"] == 1.0 + 1e-12
             assert f"3 of 3 points tie for the best accuracy on {n_classes} validation classes" in caplog.text

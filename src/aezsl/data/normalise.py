@@ -1,6 +1,6 @@
 """Normalisation whose statistics are learnt once, from training data, and kept for whatever comes later."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,13 @@ STEPS = ("sqrt", "centre", "standardise", "l2")
 #: One way to normalise, or a list of alternatives; on the command line, where commas separate parameters, steps are
 #: joined by ``+`` and alternatives by ``/``.
 Steps = str | Sequence[str] | Sequence[Sequence[str]]
+
+#: What is normalised: vectors of images, and of classes.
+PARTS = ("features", "semantics")
+
+#: The steps of both PARTS, by name.
+Normalisation = Mapping[str, Sequence[str]]
+NOTHING: Normalisation = dict.fromkeys(PARTS, ())
 
 
 def listed_alternatives(steps: Steps) -> list[list[str]]:
@@ -31,10 +38,25 @@ def listed_steps(steps: Steps) -> list[str]:
     ways = listed_alternatives(steps)
     if len(ways) > 1:
         raise DataError(
-            f"expected one list of normalisation steps, got {len(ways)} alternatives, which only problems of stored "
+            f"expected one list of normalisation steps, got {len(ways)} alternatives, which only methods on stored "
             "features choose among: give one"
         )
     return ways[0]
+
+
+def moving_steps(steps: Sequence[str]) -> list[str]:
+    """Those that change directions, and not only lengths."""
+    return [step for step in steps if step != "l2"]
+
+
+def joined(steps: Sequence[str]) -> str:
+    """The steps as they are given on the command line."""
+    return "+".join(steps) or "no step"
+
+
+def in_words(normalisation: Normalisation) -> str:
+    """Such as "l2 for features and centre+l2 for semantics"."""
+    return " and ".join(f"{joined(normalisation[part])} for {part}" for part in PARTS)
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,18 @@
-"""The zero-shot problem: the one place where names become indices, and where bad data is refused."""
+"""The zero-shot problem: seen data to learn from and test data to label, as arrays."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 
 from aezsl.arrays import Array, Labels, Mask
-from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.normalise import Normaliser, Steps, fit_normaliser, fit_normaliser_in_blocks, listed_steps
+from aezsl.data.normalise import NOTHING, PARTS, Normalisation, Normaliser, fit_normaliser, in_words
 from aezsl.data.once import Once
-from aezsl.data.vectors import NamedVectors
 from aezsl.errors import DataError
-
-SETTINGS = ("zsl", "gzsl")
 
 #: Rows that are handled together where a matrix may be too large for memory.
 BLOCK = 2048
@@ -29,6 +25,9 @@ class Problem:
     In the setting ``zsl`` the targets are the unseen classes, in ``gzsl`` the seen classes followed by the
     unseen ones; ``y_test`` numbers the targets, and is -1 for an image whose label is not known.
     In the setting ``zsl`` there may be no test image at all: a model can be trained for images that are yet to come.
+
+    Vectors are normalised, unless there are alternatives (``ways``): then they are as their encoders gave them, every
+    method chooses a normalisation (``normalisations``) and works on the problem in it (``normalised``).
     """
 
     setting: str
@@ -43,6 +42,7 @@ class Problem:
     test_ids: list[str]
     feature_normaliser: Normaliser = field(default_factory=Normaliser)  # what the features have been through
     semantic_normaliser: Normaliser = field(default_factory=Normaliser)
+    ways: dict[str, list[list[str]]] = field(default_factory=dict)  # alternatives for each of PARTS, or none at all
     shared: Once = field(default_factory=Once, repr=False, compare=False)  # decompositions that all methods use
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -88,7 +88,52 @@ class Problem:
                 for i in range(0, len(array), BLOCK):
                     digest.update(np.ascontiguousarray(array[i : i + BLOCK]).data)
             found.append(digest.hexdigest()[:16])
+        if self.ways:  # among which methods choose
+            digest.update(json.dumps(self.ways, sort_keys=True).encode())
+            found[1] = digest.hexdigest()[:16]
         return found[0], found[1]
+
+    @property
+    def normalisations(self) -> list[Normalisation]:
+        """Those that a method can choose among: all combinations of the alternatives, or what vectors went through."""
+        own = [[list(normaliser.steps)] for normaliser in (self.feature_normaliser, self.semantic_normaliser)]
+        ways = [self.ways[part] for part in PARTS] if self.ways else own
+        return [dict(zip(PARTS, steps, strict=True)) for steps in product(*ways)]
+
+    def pending(self, normalisation: Normalisation) -> Normalisation:
+        """What the vectors have yet to go through for this one of ``normalisations``: all of it, or nothing."""
+        if normalisation not in self.normalisations:
+            raise DataError(
+                f"the problem can be normalised by {'; or '.join(map(in_words, self.normalisations))}; got "
+                f"{in_words(normalisation)}: select parameters again, by a run without --from-nodes"
+            )
+        return normalisation if self.ways else NOTHING
+
+    def normalised(self, normalisation: Normalisation) -> "Problem":
+        """The problem in one of ``normalisations``: the same object for all who ask, with no alternatives left."""
+        steps = {part: tuple(self.pending(normalisation)[part]) for part in PARTS}
+        if not self.ways:
+            return self
+        return self.shared(("problem", *steps.values()), lambda: self._normalise(**steps))
+
+    def _normalise(self, features: tuple[str, ...], semantics: tuple[str, ...]) -> "Problem":
+        def fit() -> tuple[Normaliser, Array, Array]:
+            normaliser, rows = fit_normaliser(features, self.X_train)
+            return normaliser, rows, normaliser(self.X_test)
+
+        of_features, X_train, X_test = self.shared(("features", features), fit)
+        of_semantics, S_seen = fit_normaliser(semantics, self.S_seen)
+        return replace(
+            self,
+            X_train=X_train,
+            X_test=X_test,
+            S_seen=S_seen,
+            S_unseen=of_semantics(self.S_unseen),
+            feature_normaliser=of_features,
+            semantic_normaliser=of_semantics,
+            ways={},
+            shared=Once(),
+        )
 
     def summary(self) -> dict[str, Any]:
         """Sizes and the fingerprint."""
@@ -102,163 +147,3 @@ class Problem:
             "n_semantics": self.S_seen.shape[1],
             "problem_fingerprint": self.fingerprint,
         }
-
-
-def drop_undescribed(
-    semantics: NamedVectors, classes: pd.DataFrame, split: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables without the classes that the embedding of semantics could not describe."""
-    without = set(semantics.config.get("without_vector", []))
-    return classes[~classes["class_name"].isin(without)], split[~split["class_name"].isin(without)]
-
-
-def build_problem(
-    features: NamedVectors,
-    semantics: NamedVectors,
-    classes: pd.DataFrame,
-    split: pd.DataFrame,
-    normalise: Mapping[str, Steps],
-    setting: str = "zsl",
-    unreadable: Sequence[str] = (),
-    store: MappedArrays | None = None,
-) -> Problem:
-    """Join the tables into a validated problem.
-
-    classes : class_name, role. split : image_id, class_name, and a column per setting saying train, test or
-    unused. normalise : steps for ``features`` and ``semantics``, see ``aezsl.data.normalise``; their statistics come
-    from the training images and the seen classes only. unreadable : ids of images that were skipped on purpose.
-    store : where X_train and X_test are kept as mapped files of float32; without, they are in memory in float64.
-    """
-    if setting not in SETTINGS:
-        raise DataError(f"unknown setting {setting!r}; expected one of: {', '.join(SETTINGS)}")
-    seen, unseen = _class_names(classes)
-    S = _matrix(semantics, seen + unseen, "classes", "semantics", "describe it, or drop the class")
-    zero = np.flatnonzero(~S.any(axis=1))
-    if len(zero):
-        names = (seen + unseen)[zero[0]]
-        raise DataError(f"{len(zero)} classes have an all-zero semantic vector, for example {names!r}: describe them")
-    split = split[~split["image_id"].isin(set(unreadable))]
-    train, test = split[split[setting] == "train"], split[split[setting] == "test"]
-    targets = unseen if setting == "zsl" else seen + unseen
-    y_train = _labels(train, seen, "training", "seen")
-    labelled = test["class_name"].notna().to_numpy()
-    y_test = np.full(len(test), -1)
-    y_test[labelled] = _labels(test[labelled], targets, "test", "target")
-    _check_split(split, train, seen)
-    if test.empty and setting == "gzsl":
-        raise DataError("the generalized setting is evaluated on test images, but the split has none: add some")
-    steps = {part: listed_steps(normalise[part]) for part in ("features", "semantics")}
-    feature_normaliser, X_train, X_test = _features(features, train, test, steps["features"], store, setting)
-    semantic_normaliser, S_seen = fit_normaliser(steps["semantics"], S[: len(seen)])
-    return Problem(
-        setting,
-        X_train,
-        y_train,
-        S_seen,
-        seen,
-        X_test,
-        y_test,
-        semantic_normaliser(S[len(seen) :]),
-        unseen,
-        test["image_id"].tolist(),
-        feature_normaliser,
-        semantic_normaliser,
-    )
-
-
-def _features(
-    vectors: NamedVectors,
-    train: pd.DataFrame,
-    test: pd.DataFrame,
-    steps: Sequence[str],
-    store: MappedArrays | None,
-    setting: str,
-) -> tuple[Normaliser, Array, Array]:
-    """The normaliser, and the features of training and test images that have been through it."""
-    remedy = "extract its features, or set feature_extraction.on_error to skip"
-    wanted = {name: part["image_id"].tolist() for name, part in (("train", train), ("test", test))}
-    rows = {name: vectors.rows(ids, "images", "features", remedy) for name, ids in wanted.items()}
-
-    def blocks(name: str) -> Iterator[Array]:
-        for i in range(0, len(rows[name]), BLOCK):
-            part = slice(i, i + BLOCK)
-            yield _finite(vectors.take(rows[name][part]), wanted[name][part], "images", "features")
-
-    if store is None:
-        X_train, X_test = (_matrix(vectors, wanted[name], "images", "features", remedy) for name in ("train", "test"))
-        normaliser, X_train = fit_normaliser(steps, X_train)
-        return normaliser, X_train, normaliser(X_test)
-    normaliser = fit_normaliser_in_blocks(steps, lambda: blocks("train"))
-    width = vectors.take(rows["train"][:1]).shape[1]
-    X_train, X_test = (
-        store.write(f"{setting}_{name}", (len(rows[name]), width), map(normaliser, blocks(name)))
-        for name in ("train", "test")
-    )
-    return normaliser, X_train, X_test
-
-
-def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
-    repeated = classes["class_name"][classes["class_name"].duplicated()]
-    if len(repeated):
-        overlap = sorted(set(classes.loc[classes["role"] == "seen", "class_name"]) & set(repeated))
-        overlap = [name for name in overlap if "unseen" in set(classes.loc[classes["class_name"] == name, "role"])]
-        if overlap:
-            raise DataError(
-                f"{len(overlap)} classes are both seen and unseen, for example {overlap[0]!r}: give each one role"
-            )
-        raise DataError(f"class {repeated.iloc[0]!r} is listed more than once: keep one row per class")
-    seen, unseen = (classes.loc[classes["role"] == role, "class_name"].tolist() for role in ("seen", "unseen"))
-    if len(seen) < 2 or len(unseen) < 1:
-        raise DataError(
-            f"a problem needs at least two seen classes and one unseen class, got {len(seen)} and {len(unseen)}: "
-            "check the role column of the classes table"
-        )
-    return seen, unseen
-
-
-def _check_split(split: pd.DataFrame, train: pd.DataFrame, seen: list[str]) -> None:
-    repeated = split["image_id"][split["image_id"].duplicated()]
-    if len(repeated):
-        raise DataError(
-            f"{len(repeated)} image ids occur more than once, for example {repeated.iloc[0]!r}: "
-            "an image has one row in the split; rename or drop the others"
-        )
-    if train.empty:
-        raise DataError("the split has no training images: add images of the seen classes")
-    without = sorted(set(seen) - set(train["class_name"]))
-    if without:
-        raise DataError(
-            f"{len(without)} seen classes have no training image, for example {without[0]!r}: "
-            "add images, or drop the classes"
-        )
-
-
-def _labels(rows: pd.DataFrame, names: list[str], part: str, kind: str) -> Labels:
-    labels = pd.Index(names).get_indexer(pd.Index(rows["class_name"]))
-    if (labels < 0).any():
-        stranger = rows["class_name"].iloc[int((labels < 0).argmax())]
-        raise DataError(
-            f"{int((labels < 0).sum())} {part} images belong to none of the {len(names)} {kind} classes "
-            f"({names[0]!r} .. {names[-1]!r}), for example one of {stranger!r}: "
-            "add the class to the classes table with that role, or leave its images out of the split"
-        )
-    return labels.astype(np.int64)
-
-
-def _matrix(vectors: NamedVectors, wanted: list[str], kind: str, what: str, remedy: str) -> Array:
-    return _finite(vectors.get(wanted, kind, what, remedy), wanted, kind, what)
-
-
-def _finite(vectors: Array, wanted: list[str], kind: str, what: str) -> Array:
-    if vectors.ndim != 2 or (len(vectors) and not vectors.shape[1]):
-        raise DataError(
-            f"{what} must be one vector of at least one number for each of the {kind}, got an array of shape "
-            f"{vectors.shape} for {len(wanted)} {kind}: compute them again"
-        )
-    matrix = vectors.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
-    if len(bad):
-        raise DataError(
-            f"{len(bad)} {kind} have NaN or infinite {what}, for example {wanted[bad[0]]!r}: compute them again"
-        )
-    return matrix

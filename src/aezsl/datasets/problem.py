@@ -14,7 +14,7 @@ from aezsl.formats.npz import load_npz, save_npz
 from aezsl.serving.recipe import Recipe
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 1
+VERSION = 2
 
 #: Matrices that lie in mapped files of their own where the problem has a store.
 FEATURES = ("X_train", "X_test")
@@ -43,7 +43,7 @@ class ProblemDataset(AbstractDataset[Problem, Problem]):
 
     def save(self, data: Problem) -> None:
         """Write the file, whole or not at all."""
-        header: dict[str, Any] = {name: getattr(data, name) for name in ("setting", *LISTS)}
+        header: dict[str, Any] = {name: getattr(data, name) for name in ("setting", *LISTS, "ways")}
         arrays = {name: getattr(data, name) for name in ARRAYS if self._mapped is None or name not in FEATURES}
         for name in NORMALISERS:
             normaliser: Normaliser = getattr(data, name)
@@ -59,14 +59,14 @@ class ProblemDataset(AbstractDataset[Problem, Problem]):
         return self._problem
 
     def _read(self) -> Problem:
-        required = ("fingerprint", "setting", *LISTS, *NORMALISERS)
+        required = ("fingerprint", "setting", *LISTS, "ways", *NORMALISERS)
         header, arrays = load_npz(self._filepath, "a problem", VERSION, required)
         if self._mapped is not None:
             arrays |= {name: self._mapped.read(f"{header['setting']}_{name[2:]}") for name in FEATURES}
         if missing := [name for name in ARRAYS if name not in arrays]:
             raise DataError(f"{self._filepath} has no {', '.join(missing)}: run the pipeline without --from-nodes")
         parts: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
-        parts |= {name: header[name] for name in ("setting", *LISTS)}
+        parts |= {name: header[name] for name in ("setting", *LISTS, "ways")}
         problem = Problem(**parts | {name: _normaliser(name, header, arrays) for name in NORMALISERS})
         if problem.fingerprint != header["fingerprint"]:
             raise DataError(

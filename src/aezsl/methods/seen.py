@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +16,23 @@ from aezsl.methods.shared.linalg import moment_eigh, row_space_eigh
 T = TypeVar("T")
 
 
+class Spectra(NamedTuple):
+    """Where decompositions are kept: fits on equal samples share the first, fits on equal semantics the second."""
+
+    features: Once
+    semantics: Once
+
+
 class SeenData:
     """Checked training data: X (n, d) with y (n,) row numbers of S, or their statistics, and S (Cs, a).
 
     Fits on the same object share what depends on no searched parameter (``shared``); fits on equal samples, of
-    whichever methods, share decompositions where they are given the same ``spectra``. A fit on an object of its own
-    shares nothing, so that what it costs does not depend on who came before.
+    whichever methods, share sums and decompositions where they are given the same ``spectra``. A fit on an object of
+    its own shares nothing, so that what it costs does not depend on who came before.
     """
 
     def __init__(
-        self, X: ArrayLike | SeenStatistics, y: ArrayLike | None, S: ArrayLike, spectra: Once | None = None
+        self, X: ArrayLike | SeenStatistics, y: ArrayLike | None, S: ArrayLike, spectra: Spectra | None = None
     ) -> None:
         self.S: Array = check_semantics("S", S).copy()  # the caller's array may change later
         if len(self.S) < 2:
@@ -40,7 +47,7 @@ class SeenData:
             rows = check_rows("X", X, what="features")
             self._samples = rows, check_labels(np.empty(0) if y is None else y, len(rows), len(self.S))
             self.n_features = rows.shape[1]
-        self._spectra = Once() if spectra is None else spectra
+        self._spectra = Spectra(Once(), Once()) if spectra is None else spectra
         self.shared = Once()
 
     @property
@@ -66,11 +73,11 @@ class SeenData:
     @cached_property
     def statistics(self) -> SeenStatistics:
         """Sums over the samples."""
-        return SeenStatistics.from_samples(*self._known(), len(self.S))
+        return self._spectra.features("sums", lambda: SeenStatistics.from_samples(*self._known(), len(self.S)))
 
     def spectrum(self) -> tuple[Array, Array]:
         """U (d, r) and l (r,) of ``X'X = U diag(l) U'`` on the row space of X."""
-        return self._spectra("features", lambda: moment_eigh(self.statistics))
+        return self._spectra.features("spectrum", lambda: moment_eigh(self.statistics))
 
     def centred_spectrum(self) -> tuple[Array, Array, Array]:
         """The mean (d,) of the samples, and U, l of the samples without it."""
@@ -79,11 +86,11 @@ class SeenData:
             mean = self.X.mean(axis=0, dtype=np.float64)
             return mean, *row_space_eigh(self.X - mean)
 
-        return self._spectra("centred features", compute)
+        return self._spectra.features("centred spectrum", compute)
 
     def semantic_spectrum(self) -> tuple[Array, Array]:
         """V (a, r) and t (r,) of ``S'S = V diag(t) V'`` on the row space of S."""
-        return self._spectra("semantics", lambda: row_space_eigh(self.S))
+        return self._spectra.semantics("spectrum", lambda: row_space_eigh(self.S))
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What the fits on this object share, computed by the first of them."""

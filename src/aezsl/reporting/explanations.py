@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array
+from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.methods import LinearClassifier
 from aezsl.methods.aezsl.classifier import AEZSLClassifier
@@ -21,7 +22,9 @@ TOP_ATTRIBUTES = 5
 def explain_cases(
     problem: Problem,
     eszsl: LinearClassifier,
+    eszsl_normalisation: Normalisation,
     aezsl: AEZSLClassifier,
+    aezsl_normalisation: Normalisation,
     split: pd.DataFrame,
     images: pd.DataFrame,
     attribute_names: list[str],
@@ -31,8 +34,9 @@ def explain_cases(
     """The confusions of ESZSL that AEZSL resolves most often, each with pictures, attributes and neighbours."""
     if not problem.labelled.any():
         return {"attributes": False, "rescued": 0, "lost": 0, "cases": [], "why": "the test images have no labels"}
+    X_eszsl, problem = problem.normalised(eszsl_normalisation).X_test, problem.normalised(aezsl_normalisation)
     y, S = problem.y_test, problem.S_target
-    base, own = eszsl.scores(problem.X_test), aezsl.scores(problem.X_test)
+    base, own = eszsl.scores(X_eszsl), aezsl.scores(problem.X_test)
     before, after = base.argmax(axis=1), own.argmax(axis=1)
     rescued = np.flatnonzero((after == y) & (before != y))
     # an image without a label, -1, is never right
@@ -45,13 +49,14 @@ def explain_cases(
     for pair, rows in pairs.items():
         c, confused = cast(tuple[int, int], pair)
         shown = rows[: settings["images"]]
+        mapped = {"eszsl": (X_eszsl, cast(ESZSL, eszsl.model).W_), "aezsl": (problem.X_test, aezsl.mappings([c])[0])}
         cases.append(
             {
                 "class_name": problem.target_names[c],
                 "confused_with": problem.target_names[confused],
                 "rescued": len(rows),
                 "pictures": [str(paths.get(problem.test_ids[row], "")) for row in shown],
-                "attributes": representative_attributes(problem, eszsl, aezsl, c, confused, shown, names),
+                "attributes": representative_attributes(problem, mapped, c, confused, shown, names),
                 "margin_eszsl": float(np.mean(_margins(base[shown], c, confused))),
                 "margin_aezsl": float(np.mean(_margins(own[shown], c, confused))),
                 "neighbours": neighbours(problem, S[c], split, paths, settings["neighbours"]),
@@ -76,8 +81,7 @@ def _margins(scores: Array, c: int, confused: int) -> Array:
 
 def representative_attributes(
     problem: Problem,
-    eszsl: LinearClassifier,
-    aezsl: AEZSLClassifier,
+    mapped: dict[str, tuple[Array, Array]],
     c: int,
     confused: int,
     rows: list[int],
@@ -85,8 +89,9 @@ def representative_attributes(
 ) -> list[dict[str, Any]]:
     """Among the target's largest attributes those larger than the confused class's, as both mappings see them.
 
-    A mapped value is ``x W`` at that attribute, averaged over the images. It is also given in standard deviations
-    above the mean of all test images, since the two mappings are regularised differently and differ in scale.
+    mapped : test images as a method sees them, and its mapping W. A mapped value is ``x W`` at that attribute, averaged
+    over the images. It is also given in standard deviations above the mean of all test images, since the two mappings
+    are regularised differently and differ in scale.
     """
     if names is None:
         return []
@@ -95,14 +100,11 @@ def representative_attributes(
     chosen = top[S[c, top] > S[confused, top]]
     if not len(chosen):
         return []
-    mapped = {
-        "eszsl": problem.X_test @ cast(ESZSL, eszsl.model).W_[:, chosen],
-        "aezsl": problem.X_test @ aezsl.mappings([c])[0][:, chosen],
-    }
     found: list[dict[str, Any]] = [
         {"name": names[a], "value": float(S[c, a]), "confused_value": float(S[confused, a])} for a in chosen
     ]
-    for method, values in mapped.items():
+    for method, (X, W) in mapped.items():
+        values = X @ W[:, chosen]
         means = values[rows].mean(axis=0)
         standard = (means - values.mean(axis=0)) / np.maximum(values.std(axis=0), np.finfo(float).tiny)
         for entry, raw, scaled in zip(found, means, standard, strict=True):
@@ -133,7 +135,9 @@ def seen_cosines(S_seen: Array, a: Array) -> Array:
 def explain_mapping(
     problem: Problem,
     eszsl: LinearClassifier,
+    eszsl_normalisation: Normalisation,
     aezsl: AEZSLClassifier,
+    aezsl_normalisation: Normalisation,
     cases: dict[str, Any],
     settings: dict[str, Any],
 ) -> dict[str, Any]:
@@ -142,6 +146,7 @@ def explain_mapping(
     The class is the one named in the settings, or else the first of the cases. The shared mapping is the mean of
     the mappings of ``mappings`` target classes, evenly drawn, this one among them.
     """
+    problem = problem.normalised(aezsl_normalisation)
     names, S = problem.target_names, problem.S_target
     name = settings["class_name"] or (cases["cases"][0]["class_name"] if cases["cases"] else names[0])
     if name not in names:
@@ -154,13 +159,14 @@ def explain_mapping(
     shared = np.mean(mappings, axis=0)
     moved = [float(np.linalg.norm(W - shared) / np.linalg.norm(shared)) for W in mappings]
     cosines = seen_cosines(problem.S_seen, S[c])
+    comparable = eszsl_normalisation["features"] == aezsl_normalisation["features"]
     counts, edges = np.histogram(cosines**2, bins=20)
     strongest = np.argsort(-np.abs(cosines), kind="stable")[: settings["weights"]]
     return {
         "class_name": name,
         "moved": moved[int(np.flatnonzero(drawn == c)[0])],
         "moved_others": dict(zip([names[t] for t in drawn], moved, strict=True)),
-        "classifier_cosine": _cosine(aezsl.classifiers[:, c], eszsl.classifiers[:, c]),
+        "classifier_cosine": _cosine(aezsl.classifiers[:, c], eszsl.classifiers[:, c]) if comparable else None,
         "weights": [{"class_name": problem.seen_names[s], "weight": float(cosines[s] ** 2)} for s in strongest],
         "weight_share": float(np.sort(cosines**2)[::-1][: settings["weights"]].sum() / (cosines**2).sum()),
         "n_seen": len(cosines),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aezsl.data.normalise import PARTS as NORMALISED
 from aezsl.data.spreadsheet import escape_formulas
 from aezsl.methods import METHODS
 from aezsl.reporting.columns import file_columns, metric_labels, metric_values
@@ -177,13 +178,17 @@ def selection(results: Results) -> Table:
             if table is None or table.empty:
                 continue
             searched = [key for key in chosen if key in table]
+            steps = [
+                f"{part} {table[part].iloc[0]}" for part in NORMALISED if part in table
+            ]  # the chosen row is the first
             edges = [key for key in searched if _at_edge(table[key], chosen[key])]
             rows.append(
                 {
                     "method": prefix + name,
-                    "chosen": ", ".join(f"{key} {_short(chosen[key])}" for key in searched) or "nothing to choose",
+                    "chosen": ", ".join([*steps, *(f"{key} {_short(chosen[key])}" for key in searched)])
+                    or "nothing to choose",
                     "points": len(table),
-                    "validation": 100 * table["mean"].iloc[0],  # the chosen row is the first
+                    "validation": 100 * table["mean"].iloc[0],
                     "median": 100 * table["mean"].median(),
                     "edge": ", ".join(edges),
                     "all_parameters": json.dumps(chosen),

@@ -2,12 +2,19 @@
 
 from aezsl.selection.calibration import validated_constant
 from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail
-from aezsl.selection.normalisation import select_normalisation
-from aezsl.selection.search import cross_validate, effective_grid, grid_points, select_parameters
+from aezsl.selection.search import (
+    Selected,
+    cross_validate,
+    effective_grid,
+    grid_points,
+    select_parameters,
+    suitable_normalisations,
+)
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import most_cautious_first, most_central_first
 
 __all__ = [
+    "Selected",
     "SelectionStore",
     "class_folds",
     "class_split",
@@ -18,8 +25,8 @@ __all__ = [
     "long_tail",
     "most_cautious_first",
     "most_central_first",
-    "select_normalisation",
     "select_parameters",
     "selection_key",
+    "suitable_normalisations",
     "validated_constant",
 ]

@@ -1,32 +1,34 @@
-"""Every point of a grid, scored on validation classes, and the one to choose."""
+"""Every point of a grid, in every normalisation, scored on validation classes, and the one to choose."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array, Labels
+from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, joined, moving_steps
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
-from aezsl.data.statistics import SeenStatistics
-from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
-from aezsl.methods import ZeroShotClassifier, make_method, method_class
-from aezsl.methods.seen import SeenData
-from aezsl.methods.targets import Targets
-from aezsl.selection.folds import MappedRows, class_folds, class_split, long_tail, mapped_split, predict
+from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
+from aezsl.selection.folds import class_folds
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import most_cautious_first, most_central_first, n_tied
+from aezsl.selection.validation import conventional_scores
 
 log = logging.getLogger(__name__)
 
-#: What is validated on: labels, samples, and the classes to tell apart.
-Pool = tuple[Labels, Array | MappedRows, Targets]
+
+class Selected(NamedTuple):
+    """What a method works with."""
+
+    parameters: dict[str, Any]
+    normalisation: Normalisation  # one of the problem's
 
 
 def select_parameters(
@@ -36,34 +38,54 @@ def select_parameters(
     grid: Mapping[str, Sequence[Any]],
     settings: Mapping[str, Any],
     store: SelectionStore,
-) -> dict[str, Any]:
-    """The parameters to use: ``init``, and the point of the grid that is best on validation classes.
+    normalisations: Sequence[Normalisation] | None = None,
+) -> Selected:
+    """The parameters to use, ``init`` and the point of the grid that is best on validation classes, and in what form.
 
     settings : see ``class_folds``. store : keeps the scores of all points; a former table is taken over where data,
-    settings and code are still the same.
+    settings and code are still the same. normalisations : those of the problem among which to choose, by default all;
+    of equal ones the first is taken.
     """
+    ways = list(problem.normalisations if normalisations is None else normalisations)
     points = grid_points(grid)
-    key = selection_key(problem.seen_fingerprint, name, dict(init), dict(grid), dict(settings))
-    table = store.find(key, len(points))
+    key = selection_key(problem.seen_fingerprint, name, dict(init), dict(grid), dict(settings), {"ways": ways})
+    table = store.find(key, len(ways) * len(points))
     if table is not None:
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
     else:
-        table = _score_points(name, problem, init, grid, settings).assign(key=key)
+        table = _score_points(name, problem, init, grid, settings, ways).assign(key=key)
         store.save(table)
-    chosen = {**init, **points[int(table["point"].iloc[0])]}
-    log.info("%s: chose %s (validation accuracy %.4f)", name, chosen, table["mean"].iloc[0])
-    if (tied := n_tied(table)) > 1:
+    way, point = divmod(int(table["point"].iloc[0]), len(points))
+    selected = Selected({**init, **points[point]}, ways[way])
+    log.info("%s: chose %s (validation accuracy %.4f)", name, selected.parameters, table["mean"].iloc[0])
+    if len(ways) > 1:
+        first = table.loc[table["point"] < len(points), "mean"].max()
+        described = in_words(selected.normalisation)
+        log.info("%s: chose %s; %s would have given %.4f", name, described, in_words(ways[0]), first)
+    own = table[table["point"] // len(points) == way]
+    if (tied := n_tied(own)) > 1:
         classes = len(set(np.concatenate(_folds(problem, settings)).tolist()))
         log.warning(
             "%s: %d of %d points tie for the best accuracy on %d validation classes: the choice is arbitrary, "
             "the most %s is taken",
             name,
             tied,
-            len(points),
+            len(own),
             classes,
             "cautious" if method_class(name).cautious_by.keys() & grid.keys() else "central",
         )
-    return chosen
+    return selected
+
+
+def suitable_normalisations(name: str, problem: Problem, init: Mapping[str, Any]) -> list[Normalisation]:
+    """Those of the problem that the method may choose: where it compares images with texts, such as move neither.
+
+    Where there are none of these all are given: the method itself refuses them, unless the user vouches for the pair.
+    """
+    if not METHODS[name].paired or init.get("stated_pair"):
+        return problem.normalisations
+    still = [way for way in problem.normalisations if not any(map(moving_steps, way.values()))]
+    return still or problem.normalisations
 
 
 def _folds(problem: Problem, settings: Mapping[str, Any]) -> list[Labels]:
@@ -76,20 +98,32 @@ def _score_points(
     init: Mapping[str, Any],
     grid: Mapping[str, Sequence[Any]],
     settings: Mapping[str, Any],
+    ways: Sequence[Normalisation],
 ) -> pd.DataFrame:
-    """All points, the one to choose first."""
-    if len(grid_points(grid)) == 1:  # nothing to choose, and the method may be slow to fit
+    """All points in all normalisations, the one to choose first."""
+    if len(ways) * len(grid_points(grid)) == 1:  # nothing to choose, and the method may be slow to fit
         return pd.DataFrame({"point": [0], "mean": [float("nan")]})
     folds = _folds(problem, settings)
     seen = problem.X_train, problem.y_train, problem.S_seen
-    table = cross_validate(make_method(name, **init), *seen, folds, grid, problem.shared)
+    pending = [problem.pending(way) for way in ways]
+    table = cross_validate(make_method(name, **init), *seen, folds, grid, pending, problem.shared)
     table.insert(0, "point", range(len(table)))
-    table = table.sort_values("mean", ascending=False, kind="stable")
-    cautious = {key: sign for key, sign in method_class(name).cautious_by.items() if key in grid}
-    if not cautious:
-        return most_central_first(table, grid)
     n_samples = sum(int(np.isin(problem.y_train, fold).sum()) for fold in folds)
-    return most_cautious_first(table, cautious, n_samples)
+    return _best_first(name, table, grid, n_samples)
+
+
+def _best_first(name: str, table: pd.DataFrame, grid: Mapping[str, Sequence[Any]], n_samples: int) -> pd.DataFrame:
+    """The table in the order of its scores, with the point to choose first: one in the normalisation of the best score.
+
+    Whether points tie is a question of the grid: those in other normalisations come behind.
+    """
+    table = table.sort_values("mean", ascending=False, kind="stable")
+    parts = [part for part in PARTS if part in table]
+    own = (table[parts] == table[parts].iloc[0]).all(axis=1)
+    cautious = {key: sign for key, sign in method_class(name).cautious_by.items() if key in grid}
+    chosen = most_cautious_first(table[own], cautious, n_samples) if cautious else most_central_first(table[own], grid)
+    row = chosen.index[0]
+    return pd.concat([table.loc[[row]], table.drop(index=row)])
 
 
 def effective_grid(name: str, grid: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
@@ -123,62 +157,34 @@ def cross_validate(
     S: Array,
     folds: Sequence[Labels],
     grid: Mapping[str, Sequence[Any]],
+    normalisations: Sequence[Normalisation] = (NOTHING,),
     shared: Once | None = None,
 ) -> pd.DataFrame:
-    """Mean per-class accuracy on the validation classes, for every point of the grid.
+    """Mean per-class accuracy on the validation classes, for every point of the grid in every normalisation.
 
-    One row per point: its parameters, ``score_<fold>`` for every fold, ``mean`` and ``std`` over folds.
+    One row per normalisation and point: the steps, where there is a choice, the point's parameters, ``score_<fold>``
+    for every fold, ``mean`` and ``std`` over folds.
+    normalisations : by which X and S are brought to scale, means and scales from what a fold learns from alone.
     shared : keeps the folds' decompositions for other methods that are validated on the same folds.
     """
     shared = Once() if shared is None else shared
     points = grid_points(grid)
-    scores = np.empty((len(points), len(folds)))
+    scores = np.empty((len(normalisations) * len(points), len(folds)))
     bar = progress_bar(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
     with bar, small_products():
         for f, held_out in enumerate(folds):
-            pools, seen = _validation(method, X, y, S, held_out, shared, len(points))
-            for p, score in enumerate(score_points(method, seen, pools, points)):
-                scores[p, f] = score
+            found = conventional_scores(method, (X, y, S), held_out, points, normalisations, shared)
+            for row, score in enumerate(found):
+                scores[row, f] = score
                 bar.update()
-    table = _points_table(points)
+    table = _points_table(points * len(normalisations))
+    if len(normalisations) > 1:
+        for place, part in enumerate(PARTS):
+            steps = [joined(normalisation[part]) for normalisation in normalisations]
+            table.insert(place, part, np.repeat(steps, len(points)))
     for f in range(len(folds)):
         table[f"score_{f}"] = scores[:, f]
     return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
-
-
-def score_points(
-    method: ZeroShotClassifier, seen: SeenData, pools: Sequence[Pool], points: Sequence[Mapping[str, Any]]
-) -> Iterator[float]:
-    """Mean per-class accuracy of every point, fitted on the seen data, over pools of validation classes."""
-    for model in method.fit_points(seen, points):
-        yield float(np.mean([per_class_accuracy(y, predict(model.adapt_to(targets), X)) for y, X, targets in pools]))
-
-
-def _validation(
-    method: ZeroShotClassifier, X: Array, y: Labels, S: Array, held_out: Labels, shared: Once, n_points: int
-) -> tuple[list[Pool], SeenData]:
-    """What is validated on, as labels, samples and targets, and what is learnt from.
-
-    Samples in a mapped file (single precision) stay there for a method that learns from statistics: those of the
-    validation classes are subtracted from those of all classes, which are computed once for all folds and methods.
-    """
-    X_val: Array | MappedRows
-    if method.needs == "statistics" and X.dtype != np.float64:
-        total = shared("statistics", lambda: SeenStatistics.from_samples(X, y, len(S)))
-        X_val, y_val, S_val, S_training = mapped_split(X, y, S, held_out)
-        spectra = shared(("fold of statistics", held_out.tobytes()), Once)
-        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra)
-    else:
-        training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
-        seen = SeenData(*training, spectra=shared(("fold", held_out.tobytes()), Once))
-    pools = []
-    for rows in [np.arange(len(y_val)), *([long_tail(y_val)] if method.long_tailed_validation else [])]:
-        part = X_val[rows]
-        if isinstance(part, MappedRows) and method.transductive:
-            part = part.loaded()
-        pool = None if isinstance(part, MappedRows) else part
-        pools.append((y_val[rows], part, Targets(S_val, pool, n_points, progress=False)))
-    return pools, seen
 
 
 def _points_table(points: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

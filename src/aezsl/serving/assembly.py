@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aezsl.data.build import build_problem, drop_undescribed
 from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.normalise import Steps
-from aezsl.data.problem import Problem, build_problem, drop_undescribed
+from aezsl.data.problem import Problem
 from aezsl.data.vectors import NamedVectors
 from aezsl.encoders.images.backbones import named_backbones
 from aezsl.encoders.texts.semantics import resolve_sources

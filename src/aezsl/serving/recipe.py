@@ -1,7 +1,7 @@
 """What must be known beside a trained model to use it: how images and classes became the numbers it was trained on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,8 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.data.benchmark import ROLES
-from aezsl.data.normalise import Normaliser
+from aezsl.data.normalise import Normaliser, moving_steps
+from aezsl.data.problem import Problem
 from aezsl.encoders.hub import is_hub_model, is_pair, model_folder
 from aezsl.encoders.images.backbones import JOINED_BY
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
@@ -35,6 +36,10 @@ class Recipe:
     classes: pd.DataFrame  # those of training, seen and unseen: see KEPT_COLUMNS
     class_vectors: Array  # (C, a) of theirs, before normalisation
     example: Array  # (2, d) features before normalisation, to show what they look like
+
+    def as_in(self, problem: Problem) -> "Recipe":
+        """The recipe of a model that is trained on this normalised problem: new data goes through the same."""
+        return replace(self, features=problem.feature_normaliser, semantics=problem.semantic_normaliser)
 
     def make_encoder(self, name: str | None = None, device: str = "auto") -> ImageEncoder:
         """What computed the training features; another name only where they came from a file."""
@@ -73,7 +78,7 @@ class Recipe:
                 f"of a single source of kind text; got {', '.join(sorted(encoders))}. Where stored vectors "
                 f"do come from a pair, say so by --params={method}.init.stated_pair=true"
             )
-        moved = [step for steps in (self.features.steps, self.semantics.steps) for step in steps if step != "l2"]
+        moved = [*moving_steps(self.features.steps), *moving_steps(self.semantics.steps)]
         if moved:
             raise DataError(
                 f"{method} compares images with texts as their encoders gave them, but normalise has {moved[0]!r}, "

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.data.problem import Problem, build_problem, drop_undescribed
+from aezsl.data.build import build_problem, drop_undescribed
+from aezsl.data.normalise import Normalisation, Steps, listed_steps
+from aezsl.data.problem import Problem
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
 from aezsl.encoders.images.backbones import make_backbone
@@ -30,7 +32,7 @@ def train_from_images(
     classes: pd.DataFrame,
     split: pd.DataFrame,
     checkpoint: CheckpointFolder,
-    normalise: dict[str, list[str]],
+    normalise: dict[str, Steps],
     method: dict[str, Any],
     settings: dict[str, Any],
 ) -> tuple[ZeroShotClassifier, dict[str, Any], dict[str, Any], pd.DataFrame]:
@@ -41,7 +43,7 @@ def train_from_images(
     rows = np.arange(len(images), dtype=np.float64)[:, None]
     numbers = Vectors(images["image_id"].to_numpy(), rows)  # type: ignore[arg-type]  # exact, as float32 is not
     described = drop_undescribed(semantics, classes, split)
-    problem = build_problem(numbers, semantics, *described, {**normalise, "features": []})
+    problem = build_problem(numbers, semantics, *described, _fixed(normalise, []))
     paths = images["path"].iloc[problem.X_train[:, 0].astype(np.int64)].tolist()
     model: Any = make_method("daezsl", **method["init"])
     encoder = GoogLeNetFeatures(settings["weights"], model.random_state)
@@ -59,21 +61,26 @@ def extract_adapted(
 
 
 def assemble_adapted(
-    weights: Path, normalise: dict[str, list[str]], **parts: Any
+    weights: Path, normalise: dict[str, Steps], **parts: Any
 ) -> tuple[Problem, dict[str, Any], Recipe]:
     """The problem in these features, of unit length as in training."""
     extraction = {"backbone": BACKBONE, "weights": str(weights), "layer": None}
-    steps = {**normalise, "features": ["l2"]}
-    return assemble_problem(**parts, normalise=steps, extraction=extraction, setting="zsl")
+    return assemble_problem(**parts, normalise=_fixed(normalise, ["l2"]), extraction=extraction, setting="zsl")
+
+
+def _fixed(normalise: dict[str, Steps], features: list[str]) -> dict[str, Steps]:
+    """Semantics as given, which must be in one way: there is no selection here that could choose."""
+    return {"features": features, "semantics": listed_steps(normalise["semantics"])}
 
 
 def adapt(
     fitted: ZeroShotClassifier, recipe: Recipe, problem: Problem
-) -> tuple[TrainedModel, TargetClassifier, dict[str, Any]]:
-    """The model with its recipe, the classifier of the target classes, and what it cost to solve for them."""
+) -> tuple[TrainedModel, Normalisation, TargetClassifier, dict[str, Any]]:
+    """The model with its recipe, how vectors were normalised, the classifier of the targets, and what it cost."""
     with Cost("adapt") as cost:
         classifier = fitted.adapt(problem.S_target)
-    return TrainedModel(fitted, recipe), classifier, cost.measured
+    (normalisation,) = problem.normalisations
+    return TrainedModel(fitted, recipe), normalisation, classifier, cost.measured
 
 
 def clear_checkpoint(checkpoint: CheckpointFolder, trained: TrainedModel) -> None:

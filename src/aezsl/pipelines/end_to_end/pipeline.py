@@ -61,7 +61,7 @@ def create_pipeline() -> Pipeline:
             node(
                 adapt,
                 {"fitted": "fitted", "recipe": "problem_recipe", "problem": "problem"},
-                ["model", "classifier", "adapt_cost"],
+                ["model", "normalisation", "classifier", "adapt_cost"],
                 name="adapt",
             ),
             node(clear_checkpoint, {"checkpoint": "checkpoint", "trained": "model"}, None, name="clear_checkpoint"),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.evaluation.calibration import merge, seen_unseen_curve
 from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
@@ -16,10 +17,15 @@ log = logging.getLogger(__name__)
 
 
 def calibrate(
-    problem: Problem, chosen: dict[str, Any], selection: dict[str, Any], settings: dict[str, Any], name: str
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: dict[str, Any],
+    selection: dict[str, Any],
+    settings: dict[str, Any],
+    name: str,
 ) -> dict[str, Any]:
     """The constant to subtract from seen scores, from validation classes and held-out training images."""
-    constant = validated_constant(name, problem, chosen, selection, settings)
+    constant = validated_constant(name, problem, normalisation, chosen, selection, settings)
     log.info("%s: calibration constant %.6g (criterion %s)", name, constant, settings["criterion"])
     return {"calibration_constant": constant, "calibration_criterion": settings["criterion"]}
 

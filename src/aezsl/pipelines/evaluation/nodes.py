@@ -9,6 +9,7 @@ import pandas as pd
 
 from aezsl.arrays import Labels
 from aezsl.data.candidates import Candidates
+from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
@@ -52,7 +53,12 @@ def _measure(true: Labels, ranking: Ranking, names: Sequence[str], hierarchy: Hi
 
 
 def evaluate_candidates(
-    ranking: Ranking, trained: TrainedModel, problem: Problem, candidates: Candidates, name: str
+    ranking: Ranking,
+    trained: TrainedModel,
+    problem: Problem,
+    normalisation: Normalisation,
+    candidates: Candidates,
+    name: str,
 ) -> dict[str, float]:
     """As ``evaluate``; with a hierarchy also hP@K, and with lists of candidate classes all of it for every list.
 
@@ -63,7 +69,7 @@ def evaluate_candidates(
     metrics = evaluate(ranking, problem, hierarchy)
     if not problem.labelled.any():
         return metrics
-    names = np.array(problem.target_names)
+    names, own = np.array(problem.target_names), problem.normalised(normalisation)
     for candidate_set, members in candidates.lists.items():
         classes = np.flatnonzero(np.isin(names, members))
         images = np.flatnonzero(np.isin(problem.y_test, classes))
@@ -73,7 +79,7 @@ def evaluate_candidates(
         if len(classes) == len(names):  # solved already
             ranks = Ranking(ranking.classes[images], ranking.scores[images])
         else:
-            ranks = trained.model.rank(problem.X_test[images], problem.S_target[classes], max(HIT_KS))
+            ranks = trained.model.rank(own.X_test[images], own.S_target[classes], max(HIT_KS))
         sizes = {"n_classes": float(len(classes)), "n_images": float(len(images))}
         found = sizes | _measure(true, ranks, names[classes].tolist(), hierarchy)
         metrics |= {f"{candidate_set}.{metric}": value for metric, value in found.items()}

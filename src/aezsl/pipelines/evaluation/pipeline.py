@@ -39,7 +39,8 @@ def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
 
 
 def _conventional(method: str) -> Node:
-    inputs = {"ranking": "ranking", "trained": "model", "problem": "problem", "candidates": "candidates"}
+    shared = {name: name for name in ("ranking", "problem", "normalisation", "candidates")}
+    inputs = {"trained": "model", **shared}
     return node(with_fixed(evaluate_candidates, name=method), inputs, "metrics", name="evaluate")
 
 
@@ -54,7 +55,7 @@ def _generalized(method: str) -> list[Node]:
     return [
         node(
             with_fixed(calibrate, name=method),
-            ["problem", "chosen", "params:selection", "params:calibration"],
+            ["problem", "normalisation", "chosen", "params:selection", "params:calibration"],
             "calibration",
             name="calibrate",
         ),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.machine.provenance import Cost
 from aezsl.methods import PoolClassifier, TargetClassifier
@@ -12,19 +13,23 @@ from aezsl.serving.trained import TrainedModel
 
 
 def refine_labels(
-    trained: TrainedModel, base_classifier: TargetClassifier, problem: Problem
+    trained: TrainedModel, base_classifier: TargetClassifier, problem: Problem, normalisation: Normalisation
 ) -> tuple[TargetClassifier, pd.DataFrame, dict[str, Any]]:
     """The labels that the adapted base gives to the pool, refined; what every round did, and the cost."""
     model: Any = trained.model
+    pool = problem.normalised(normalisation).X_test
     with Cost("adapt") as cost:
-        classifier = model.improve(base_classifier, problem.X_test) if len(problem.X_test) else base_classifier
+        classifier = model.improve(base_classifier, pool) if len(pool) else base_classifier
     return classifier, describe_rounds(classifier, problem), cost.measured
 
 
-def adapt_to_pool(trained: TrainedModel, problem: Problem) -> tuple[TargetClassifier, pd.DataFrame, dict[str, Any]]:
+def adapt_to_pool(
+    trained: TrainedModel, problem: Problem, normalisation: Normalisation
+) -> tuple[TargetClassifier, pd.DataFrame, dict[str, Any]]:
     """The classifier of the target classes that has learnt from the pool; what every round did, and the cost."""
+    own = problem.normalised(normalisation)
     with Cost("adapt") as cost:
-        classifier = trained.model.adapt(problem.S_target, problem.X_test if len(problem.X_test) else None)
+        classifier = trained.model.adapt(own.S_target, own.X_test if len(own.X_test) else None)
     return classifier, describe_rounds(classifier, problem), cost.measured
 
 

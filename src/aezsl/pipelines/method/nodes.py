@@ -1,9 +1,10 @@
 """The road of every method: choose parameters, fit on the seen classes, adapt to the targets, rank the test images."""
 
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
+from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
@@ -11,7 +12,7 @@ from aezsl.machine.provenance import Cost, make_record
 from aezsl.methods import METHODS, TargetClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.methods.seen import SeenData
-from aezsl.selection import SelectionStore, effective_grid, select_parameters
+from aezsl.selection import SelectionStore, effective_grid, select_parameters, suitable_normalisations
 from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
@@ -23,44 +24,54 @@ def select(
     store: SelectionStore,
     name: str,
     base_chosen: dict[str, Any] | None = None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters to use, chosen on validation classes, and among which values.
+    base_normalisation: Normalisation | None = None,
+) -> tuple[dict[str, Any], Normalisation, dict[str, Any]]:
+    """The parameters and the normalisation to use, chosen on validation classes; and among which values.
 
-    A method that refines another keeps the parameters that were chosen for that one alone.
+    A method that refines another keeps what was chosen for that one alone.
     """
     init = {**(base_chosen or {}), **method["init"]}
     grid = effective_grid(name, method["grid"])
-    return select_parameters(name, problem, init, grid, selection, store), grid
+    ways = [base_normalisation] if base_normalisation else suitable_normalisations(name, problem, init)
+    return *select_parameters(name, problem, init, grid, selection, store, ways), grid
 
 
-def fit(problem: Problem, chosen: dict[str, Any], recipe: Recipe, name: str) -> tuple[TrainedModel, dict[str, Any]]:
+def fit(
+    problem: Problem, normalisation: Normalisation, chosen: dict[str, Any], recipe: Recipe, name: str
+) -> tuple[TrainedModel, dict[str, Any]]:
     """The method, fitted on all seen classes, with its recipe; and what the fit cost."""
-    model = make_method(name, **chosen)
+    own = problem.normalised(normalisation)
+    recipe, model = recipe.as_in(own), make_method(name, **chosen)
     if METHODS[name].paired and not chosen.get("stated_pair"):
         recipe.require_pair(name)
     with Cost("fit") as cost:
-        model.fit(problem.X_train, problem.y_train, problem.S_seen)
+        model.fit(own.X_train, own.y_train, own.S_seen)
     return TrainedModel(model, recipe), cost.measured
 
 
 def fit_by_epochs(
-    problem: Problem, chosen: dict[str, Any], recipe: Recipe, checkpoint: CheckpointFolder, name: str
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: dict[str, Any],
+    recipe: Recipe,
+    checkpoint: CheckpointFolder,
+    name: str,
 ) -> tuple[TrainedModel, dict[str, Any], pd.DataFrame]:
     """As ``fit`` for a method trained by epochs: an interrupted run is resumed, and the epochs are a table."""
-    model: Any = make_method(name, **chosen)
+    own, model = problem.normalised(normalisation), cast(Any, make_method(name, **chosen))
     with Cost("fit") as cost:
-        model.fit_resumable(problem.X_train, problem.y_train, problem.S_seen, checkpoint)
-    return TrainedModel(model, recipe), cost.measured, model.training_history()
+        model.fit_resumable(own.X_train, own.y_train, own.S_seen, checkpoint)
+    return TrainedModel(model, recipe.as_in(own)), cost.measured, model.training_history()
 
 
 def fit_around_base(
-    base: TrainedModel, problem: Problem, chosen: dict[str, Any], recipe: Recipe, name: str
+    base: TrainedModel, problem: Problem, normalisation: Normalisation, chosen: dict[str, Any], name: str
 ) -> tuple[TrainedModel, dict[str, Any]]:
-    """The method around the base that is fitted already; and what its own part cost."""
-    model: Any = make_method(name, **chosen)
+    """The method around the base that is fitted already, with the base's recipe; and what its own part cost."""
+    own, model = problem.normalised(normalisation), cast(Any, make_method(name, **chosen))
     with Cost("fit") as cost:
-        model.fit_around(base.model, SeenData(problem.X_train, problem.y_train, problem.S_seen))
-    return TrainedModel(model, recipe), cost.measured
+        model.fit_around(base.model, SeenData(own.X_train, own.y_train, own.S_seen))
+    return TrainedModel(model, base.recipe), cost.measured
 
 
 def clear_checkpoint(checkpoint: CheckpointFolder, trained: Any) -> None:
@@ -68,30 +79,43 @@ def clear_checkpoint(checkpoint: CheckpointFolder, trained: Any) -> None:
     checkpoint.clear()
 
 
-def adapt(trained: TrainedModel, problem: Problem) -> tuple[TargetClassifier, dict[str, Any]]:
+def adapt(
+    trained: TrainedModel, problem: Problem, normalisation: Normalisation
+) -> tuple[TargetClassifier, dict[str, Any]]:
     """The classifier of the target classes, and what it cost to solve for them."""
+    own = problem.normalised(normalisation)
     with Cost("adapt") as cost:
-        classifier = trained.model.adapt(problem.S_target)
+        classifier = trained.model.adapt(own.S_target)
     return classifier, cost.measured
 
 
 def rank_targets(
-    classifier: TargetClassifier, problem: Problem, fit_cost: dict[str, Any], adapt_cost: dict[str, Any]
+    classifier: TargetClassifier,
+    problem: Problem,
+    normalisation: Normalisation,
+    fit_cost: dict[str, Any],
+    adapt_cost: dict[str, Any],
 ) -> tuple[Ranking, dict[str, Any]]:
     """The best target classes of every test image, and the record of cost and origin."""
+    own = problem.normalised(normalisation)
     with Cost("rank") as cost:
-        if len(problem.X_test):
-            ranking = classifier.rank(problem.X_test, max(HIT_KS))
+        if len(own.X_test):
+            ranking = classifier.rank(own.X_test, max(HIT_KS))
         else:
             ranking = Ranking.empty(min(max(HIT_KS), len(problem.S_target)))
     return ranking, make_record(fit_cost | adapt_cost | cost.measured, problem.fingerprint)
 
 
 def rank_both_sides(
-    classifier: TargetClassifier, problem: Problem, fit_cost: dict[str, Any], adapt_cost: dict[str, Any]
+    classifier: TargetClassifier,
+    problem: Problem,
+    normalisation: Normalisation,
+    fit_cost: dict[str, Any],
+    adapt_cost: dict[str, Any],
 ) -> tuple[Ranking, Ranking, dict[str, Any]]:
     """Test images ranked among seen and among unseen classes, from scores for all classes together; and the record."""
     problem.require("gzsl")
+    own = problem.normalised(normalisation)
     with Cost("rank") as cost:
-        sides = classifier.rank_sides(problem.X_test, len(problem.S_seen), max(HIT_KS))
+        sides = classifier.rank_sides(own.X_test, len(problem.S_seen), max(HIT_KS))
     return *sides, make_record(fit_cost | adapt_cost | cost.measured, problem.fingerprint)

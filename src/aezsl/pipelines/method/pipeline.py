@@ -23,15 +23,14 @@ def create_pipeline(method: Entry, setting: str = "zsl") -> Pipeline:
     """
     nodes = [_select(method), *_fit(method)]
     if not method.pool:
-        nodes.append(
-            node(adapt, {"trained": "model", "problem": "problem"}, ["classifier", "adapt_cost"], name="adapt")
-        )
+        inputs = {"trained": "model", "problem": "problem", "normalisation": "normalisation"}
+        nodes.append(node(adapt, inputs, ["classifier", "adapt_cost"], name="adapt"))
     return Pipeline([*nodes, create_ranking_node(setting)], tags="training")
 
 
 def create_ranking_node(setting: str = "zsl") -> Node:
     """Ranks the test images among the targets, or among seen and unseen classes."""
-    inputs = {"classifier": "classifier", "problem": "problem", "fit_cost": "fit_cost", "adapt_cost": "adapt_cost"}
+    inputs = {name: name for name in ("classifier", "problem", "normalisation", "fit_cost", "adapt_cost")}
     if setting == "zsl":
         return node(rank_targets, inputs, ["ranking", "record"], name="rank_targets")
     return node(rank_both_sides, inputs, ["seen_ranking", "unseen_ranking", "record"], name="rank_both_sides")
@@ -45,15 +44,17 @@ def _select(method: Entry) -> Node:
         "store": "selection",
     }
     if method.refines:
-        inputs["base_chosen"] = "base_chosen"
-    return node(with_fixed(select, name=method.name), inputs, ["chosen", "grid"], name="select_parameters")
+        inputs |= {"base_chosen": "base_chosen", "base_normalisation": "base_normalisation"}
+    outputs = ["chosen", "normalisation", "grid"]
+    return node(with_fixed(select, name=method.name), inputs, outputs, name="select_parameters")
 
 
 def _fit(method: Entry) -> list[Node]:
-    inputs = {"problem": "problem", "chosen": "chosen", "recipe": "problem_recipe"}
+    inputs = {"problem": "problem", "normalisation": "normalisation", "chosen": "chosen"}
     if method.refines:
         inputs["base"] = "base_model"
         return [node(with_fixed(fit_around_base, name=method.name), inputs, ["model", "fit_cost"], name="fit_model")]
+    inputs["recipe"] = "problem_recipe"
     if not method.epochs:
         return [node(with_fixed(fit, name=method.name), inputs, ["model", "fit_cost"], name="fit_model")]
     inputs["checkpoint"] = "checkpoint"

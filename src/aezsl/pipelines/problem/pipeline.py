@@ -3,40 +3,25 @@
 from kedro.pipeline import Pipeline, node
 
 from aezsl.pipelines import with_fixed
-from aezsl.pipelines.problem.nodes import choose_normalisation
 from aezsl.serving.assembly import assemble_problem
 
 
 def create_pipeline(setting: str = "zsl") -> Pipeline:
     """The problem of one setting, and the recipe that goes with every model trained on it."""
     prefix = "" if setting == "zsl" else f"{setting}_"
-    data = {
-        "features": "features",
-        "semantics": "semantics",
-        "classes": "classes",
-        "split": "split",
-        "unreadable": "unreadable_images",
-        "store": "problem_store",
-    }
     return Pipeline(
         [
             node(
-                with_fixed(choose_normalisation, setting=setting),
-                {
-                    **data,
-                    "normalise": "params:normalise",
-                    "selection": "params:selection",
-                    "scores": f"{prefix}normalisation_scores",
-                },
-                f"{prefix}normalisation",
-                name=f"choose_{prefix}normalisation",
-            ),
-            node(
                 with_fixed(assemble_problem, setting=setting),
                 {
-                    **data,
+                    "features": "features",
+                    "semantics": "semantics",
+                    "classes": "classes",
+                    "split": "split",
+                    "unreadable": "unreadable_images",
+                    "store": "problem_store",
                     "attribute_names": "attribute_names",
-                    "normalise": f"{prefix}normalisation",
+                    "normalise": "params:normalise",
                     "extraction": "params:feature_extraction",
                     "embedding": "params:semantic_embedding",
                 },

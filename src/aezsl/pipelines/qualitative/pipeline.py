@@ -8,13 +8,18 @@ from aezsl.reporting.explanations import explain_cases, explain_mapping
 
 def create_pipeline() -> Pipeline:
     """Qualitative analysis; needs the pipelines of ESZSL and AEZSL before it."""
+    models = {
+        "problem": "problem",
+        "eszsl": "eszsl_classifier",
+        "eszsl_normalisation": "eszsl_normalisation",
+        "aezsl": "aezsl_classifier",
+        "aezsl_normalisation": "aezsl_normalisation",
+    }
     nodes = [
         node(
             explain_cases,
             {
-                "problem": "problem",
-                "eszsl": "eszsl_classifier",
-                "aezsl": "aezsl_classifier",
+                **models,
                 "split": "split",
                 "images": "images",
                 "attribute_names": "attribute_names",
@@ -27,9 +32,7 @@ def create_pipeline() -> Pipeline:
         node(
             explain_mapping,
             {
-                "problem": "problem",
-                "eszsl": "eszsl_classifier",
-                "aezsl": "aezsl_classifier",
+                **models,
                 "cases": "explained_cases",
                 "settings": "params:qualitative",
             },
@@ -39,5 +42,7 @@ def create_pipeline() -> Pipeline:
         node(draw_cases, "explained_cases", "explained_cases_figure", name="draw_cases"),
         node(draw_mapping, "explained_mapping", "explained_mapping_figure", name="draw_mapping"),
     ]
-    classifiers = {f"{name}_classifier": f"{name}.classifier" for name in ("eszsl", "aezsl")}
-    return pipeline(Pipeline(nodes, tags="qualitative"), inputs=classifiers)
+    inputs = {
+        f"{name}_{part}": f"{name}.{part}" for name in ("eszsl", "aezsl") for part in ("classifier", "normalisation")
+    }
+    return pipeline(Pipeline(nodes, tags="qualitative"), inputs=inputs)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.machine.progress import progress_bar
@@ -13,7 +14,12 @@ from aezsl.methods.targets import Targets
 
 
 def vary_parameter(
-    problem: Problem, chosen: dict[str, Any], values: list[Any], name: str, parameter: str
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: dict[str, Any],
+    values: list[Any],
+    name: str,
+    parameter: str,
 ) -> pd.DataFrame:
     """Test accuracy for every value of the parameter: a picture of robustness, never a way to choose.
 
@@ -22,14 +28,14 @@ def vary_parameter(
     known = problem.labelled
     if not known.any():
         raise ValueError("sensitivity compares accuracies, but the test images of this data have no labels")
-    true = problem.y_test[known]
+    true, own = problem.y_test[known], problem.normalised(normalisation)
     estimator = make_method(name, **chosen)
-    seen = SeenData(problem.X_train, problem.y_train, problem.S_seen)
-    targets = Targets(problem.S_target, problem.X_test if estimator.transductive else None, progress=False)
+    seen = SeenData(own.X_train, own.y_train, own.S_seen)
+    targets = Targets(own.S_target, own.X_test if estimator.transductive else None, progress=False)
     path = estimator.fit_points(seen, [{parameter: value} for value in values])
     rows = []
     for value, model in progress_bar(zip(values, path, strict=True), total=len(values), desc=f"{name}: {parameter}"):
-        labels = model.adapt_to(targets).predict(problem.X_test)[known]
+        labels = model.adapt_to(targets).predict(own.X_test)[known]
         rows.append((value, accuracy(true, labels), per_class_accuracy(true, labels)))
     table = pd.DataFrame(rows, columns=[parameter, "accuracy", "per_class_accuracy"])
     return table.assign(chosen=table[parameter] == chosen.get(parameter))

@@ -13,7 +13,7 @@ def create_pipeline(method: str, parameter: str) -> Pipeline:
         [
             node(
                 with_fixed(vary_parameter, name=method, parameter=parameter),
-                ["problem", "chosen", "params:values"],
+                ["problem", "normalisation", "chosen", "params:values"],
                 f"sensitivity_{parameter}",
                 name=f"vary_{parameter}",
             ),

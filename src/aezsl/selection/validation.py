@@ -1,0 +1,105 @@
+"""What is learnt from and what is validated on in a fold of classes, in every normalisation, and how well that goes."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aezsl.arrays import Array, Labels
+from aezsl.data.normalise import NOTHING, Normalisation, fit_normaliser
+from aezsl.data.once import Once
+from aezsl.data.statistics import SeenStatistics
+from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.methods import ZeroShotClassifier
+from aezsl.methods.seen import SeenData, Spectra
+from aezsl.methods.targets import Targets
+from aezsl.selection.folds import MappedRows, class_split, long_tail, mapped_split, predict
+
+
+class Examined(NamedTuple):
+    """A fold in one normalisation: what is learnt from, and what is validated on."""
+
+    seen: SeenData
+    X: Array | MappedRows  # of the validation samples
+    S: Array  # of the classes that play unseen
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Seen classes of which some play unseen, vectors as the problem has them.
+
+    Means and scales of a normalisation come from what is learnt from alone. Decompositions are kept in ``shared`` under
+    the fold's name: normalisations that agree in one of the two parts share those of that part, and so do all methods.
+    """
+
+    training: tuple[Array, Labels, Array]  # X, y, S
+    X: Array  # of the validation samples
+    S: Array  # of the classes that play unseen
+    name: Hashable
+    shared: Once
+
+    def examined(self, normalisations: Sequence[Normalisation]) -> Iterator[Examined]:
+        """The fold in one normalisation after the other; neighbours with equal features share the samples."""
+        X, y, S = self.training
+        for steps, group in groupby(normalisations, lambda normalisation: tuple(normalisation["features"])):
+            of_features, rows = fit_normaliser(steps, X)
+            rows_val = of_features(self.X)
+            for normalisation in group:
+                of_semantics, described = fit_normaliser(normalisation["semantics"], S)
+                spectra = self._spectra(steps, tuple(normalisation["semantics"]))
+                yield Examined(SeenData(rows, y, described, spectra), rows_val, of_semantics(self.S))
+
+    def _spectra(self, features: tuple[str, ...], semantics: tuple[str, ...]) -> Spectra:
+        kept = (("features", features), ("semantics", semantics))
+        return Spectra(*(self.shared(("fold", self.name, *key), Once) for key in kept))
+
+
+def conventional_scores(
+    method: ZeroShotClassifier,
+    data: tuple[Array, Labels, Array],
+    held_out: Labels,
+    points: Sequence[Mapping[str, Any]],
+    normalisations: Sequence[Normalisation],
+    shared: Once,
+) -> Iterator[float]:
+    """Mean per-class accuracy on the classes held out of ``data`` (X, y, S): by normalisation, then by point."""
+    y_val, examined = _examine(method, data, held_out, normalisations, shared)
+    everyone = np.arange(len(y_val))
+    pools = [everyone, long_tail(y_val)] if method.long_tailed_validation else [everyone]
+    for seen, X, S in examined:
+        tasks = []
+        for rows in pools:
+            part = X[rows]
+            if isinstance(part, MappedRows) and method.transductive:
+                part = part.loaded()
+            pool = None if isinstance(part, MappedRows) else part
+            tasks.append((y_val[rows], part, Targets(S, pool, len(points), progress=False)))
+        for model in method.fit_points(seen, points):
+            yield float(np.mean([per_class_accuracy(y, predict(model.adapt_to(on), part)) for y, part, on in tasks]))
+
+
+def _examine(
+    method: ZeroShotClassifier,
+    data: tuple[Array, Labels, Array],
+    held_out: Labels,
+    normalisations: Sequence[Normalisation],
+    shared: Once,
+) -> tuple[Labels, Iterator[Examined]]:
+    """Labels of the validation samples, and the fold in every normalisation.
+
+    Samples in a mapped file (single precision), which are normalised already, stay there for a method that learns from
+    statistics: those of the validation classes are subtracted from those of all classes, which are computed once for
+    all folds and methods.
+    """
+    X, y, S = data
+    name = held_out.tobytes()
+    if method.needs == "statistics" and X.dtype != np.float64 and list(normalisations) == [NOTHING]:
+        total = shared("statistics", lambda: SeenStatistics.from_samples(X, y, len(S)))
+        rows, y_val, S_val, S_training = mapped_split(X, y, S, held_out)
+        spectra = Spectra(*(shared(("fold of statistics", name, part), Once) for part in Spectra._fields))
+        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra)
+        return y_val, iter([Examined(seen, rows, S_val)])
+    training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
+    return y_val, Fold(training, X_val, S_val, name, shared).examined(normalisations)
