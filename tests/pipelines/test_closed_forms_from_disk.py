@@ -52,7 +52,7 @@ def test_any_number_of_workers_selects_and_learns_the_same_bits(monkeypatch, tmp
             seen = data.X.astype(np.float32), data.y, data.S, names[: len(data.S)]
             problem = Problem("zsl", *seen, *data[3:], names[len(data.S) :], ids)
             store = SelectionStore(tmp_path / f"{n}.csv")
-            chosen = select_parameters("eszsl", problem, {}, FEW["eszsl"], SETTINGS, store)
+            chosen = select_parameters("eszsl", problem, {}, FEW["eszsl"], SETTINGS, store).parameters
             states.append(make_method("eszsl", **chosen).fit(*seen[:3]).W_)
     np.testing.assert_array_equal(states[0], states[1])
     np.testing.assert_array_equal(states[0], states[2])
