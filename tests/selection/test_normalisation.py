@@ -90,6 +90,13 @@ def test_of_equal_combinations_the_first_is_taken(store):
     assert selected.normalisation == {"features": ["l2"], "semantics": ["l2"]}
 
 
+def test_a_method_without_a_grid_chooses_too(store):
+    raw = make_raw()
+    selected = select_parameters("eszsl", raw, {"gamma": 10.0}, {}, SETTINGS, store)
+    scores = [literal_scores(raw, "eszsl", {"gamma": [10.0]}, way)[0] for way in raw.normalisations]
+    assert selected == ({"gamma": 10.0}, raw.normalisations[int(np.argmax(scores))])
+
+
 def test_methods_choose_for_themselves(tmp_path):
     """Signs and sizes of the semantics mean more to some methods than to others."""
     raw = make_raw([["l2"], ["l2", "centre"], ["standardise"]], [[], ["centre"], ["standardise"]])

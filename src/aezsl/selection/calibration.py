@@ -1,16 +1,19 @@
-"""The constant of calibrated stacking, chosen on validation classes and held-out training images."""
+"""The generalized setting on validation classes and held-out training images: its constant, and scores to choose by."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from aezsl.arrays import Labels
+from aezsl.arrays import Array, Labels
 from aezsl.data.normalise import Normalisation
+from aezsl.data.once import Once
 from aezsl.data.problem import Problem
-from aezsl.evaluation.calibration import SeenUnseenCurve, choose_constant, seen_unseen_curve
-from aezsl.methods import make_method
-from aezsl.selection.folds import class_folds, class_split, held_out_mask
+from aezsl.errors import DataError
+from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant, seen_unseen_curve
+from aezsl.methods import ZeroShotClassifier, make_method
+from aezsl.methods.targets import Targets
+from aezsl.selection.folds import class_split, held_out_mask, problem_folds
 from aezsl.selection.validation import Fold
 
 
@@ -28,23 +31,67 @@ def validated_constant(
     that is best on them by ``settings['criterion']``.
     """
     problem.require("gzsl")
-    curves: list[SeenUnseenCurve] = []
-    for held_out in class_folds(len(problem.S_seen), len(problem.S_unseen), **selection):
-        true, fold = generalized_fold(problem, held_out, settings["seen_test_fraction"], selection["seed"])
-        (examined,) = fold.examined([problem.pending(normalisation)])
-        model = make_method(name, **chosen).fit_seen(examined.seen)
-        n_seen = len(examined.seen.S)
-        sides = model.rank_sides(examined.X, np.vstack([examined.seen.S, examined.S]), n_seen, 1)
-        curves.append(seen_unseen_curve(true, *sides, n_seen, settings["per_class"]))
+    method, data = make_method(name, **chosen), (problem.X_train, problem.y_train, problem.S_seen)
+    pending = [problem.pending(normalisation)]
+    curves = [
+        curve
+        for held_out in problem_folds(problem, selection)
+        for curve in generalized_curves(
+            method, data, held_out, [{}], pending, problem.shared, settings, selection["seed"]
+        )
+    ]
     return choose_constant(*curves, criterion=settings["criterion"])
 
 
-def generalized_fold(problem: Problem, held_out: Labels, share: float, seed: int) -> tuple[Labels, Fold]:
-    """Labels of what is validated on, seen classes first, and the fold: ``share`` of the other classes' images, then
-    those of the classes held out.
+def generalized_curves(
+    method: ZeroShotClassifier,
+    data: tuple[Array, Labels, Array],
+    held_out: Labels,
+    points: Sequence[Mapping[str, Any]],
+    normalisations: Sequence[Normalisation],
+    shared: Once,
+    settings: Mapping[str, Any],
+    seed: int,
+) -> Iterator[SeenUnseenCurve]:
+    """Seen and unseen accuracy on a fold of ``data`` (X, y, S) at every constant: by normalisation, then by point.
+
+    settings : of the calibration. A method with a pool learns from all that is validated on.
     """
-    (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
+    true, fold = _generalized_fold(data, held_out, settings["seen_test_fraction"], seed, shared)
+    for seen, X, S in fold.examined(normalisations):
+        pool = X if method.transductive else None
+        targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False)
+        for model in method.fit_points(seen, points):
+            sides = model.adapt_to(targets).rank_sides(X, len(seen.S), 1)
+            yield seen_unseen_curve(true, *sides, len(seen.S), settings["per_class"])
+
+
+def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settings: Mapping[str, Any]) -> list[float]:
+    """The score of one point in every fold, given its curves.
+
+    criterion : ``ausuc``, the area under the curve; or ``harmonic``, the harmonic mean at the constant that the
+    calibration would choose on these folds.
+    """
+    if any(np.isnan(ausuc(curve)) for curve in curves):
+        raise DataError(
+            f"criterion {criterion!r} needs held-out images of seen classes, but no class has images to spare: "
+            "raise calibration.seen_test_fraction, or set selection.criterion to accuracy"
+        )
+    if criterion == "ausuc":
+        return [ausuc(curve) for curve in curves]
+    constant = choose_constant(*curves, criterion=settings["criterion"])
+    return [curve.at(constant).harmonic for curve in curves]
+
+
+def _generalized_fold(
+    data: tuple[Array, Labels, Array], held_out: Labels, share: float, seed: int, shared: Once
+) -> tuple[Labels, Fold]:
+    """Labels of what is validated on, seen classes first, and the fold.
+
+    Validated on are a share of the images of classes that stay seen, then those of the classes held out.
+    """
+    (X, y, S), (X_val, y_val, S_val) = class_split(*data, held_out)
     test = held_out_mask(y, share, seed)
     name = (held_out.tobytes(), share, seed)
-    fold = Fold((X[~test], y[~test], S), np.vstack([X[test], X_val]), S_val, name, problem.shared)
+    fold = Fold((X[~test], y[~test], S), np.vstack([X[test], X_val]), S_val, name, shared)
     return np.concatenate([y[test], y_val + len(S)]), fold

@@ -1,6 +1,6 @@
 """Which seen classes play unseen, and which samples are held out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from aezsl.arrays import Array, Labels
-from aezsl.data.problem import BLOCK
+from aezsl.data.problem import BLOCK, Problem
 from aezsl.errors import DataError, ParameterError
 from aezsl.methods import TargetClassifier
 
@@ -51,6 +51,12 @@ def class_folds(
         folds.append(np.sort(order[:size]))
         order = order[size:]
     return folds
+
+
+def problem_folds(problem: Problem, settings: Mapping[str, Any]) -> list[Labels]:
+    """Validation classes of each fold of a problem, by the settings of a selection."""
+    own = {key: value for key, value in settings.items() if key != "criterion"}
+    return class_folds(len(problem.S_seen), len(problem.S_unseen), **own)
 
 
 def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Array, Labels, Array], ...]:

@@ -1,7 +1,7 @@
 """Every point of a grid, in every normalisation, scored on validation classes, and the one to choose."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
 from typing import Any, NamedTuple
@@ -16,12 +16,21 @@ from aezsl.data.problem import Problem
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
-from aezsl.selection.folds import class_folds
+from aezsl.selection.calibration import generalized_curves, generalized_scores
+from aezsl.selection.folds import problem_folds
 from aezsl.selection.store import SelectionStore, selection_key
-from aezsl.selection.ties import most_cautious_first, most_central_first, n_tied
+from aezsl.selection.ties import compared_to_best, lead, most_cautious_first, most_central_first, moved_to_front, n_tied
 from aezsl.selection.validation import conventional_scores
 
 log = logging.getLogger(__name__)
+
+
+class Generalized(NamedTuple):
+    """What parameters are chosen for in the generalized setting: see ``generalized_scores``."""
+
+    criterion: str
+    calibration: Mapping[str, Any]
+    seed: int  # of the images that are held out
 
 
 class Selected(NamedTuple):
@@ -39,38 +48,50 @@ def select_parameters(
     settings: Mapping[str, Any],
     store: SelectionStore,
     normalisations: Sequence[Normalisation] | None = None,
+    calibration: Mapping[str, Any] | None = None,
 ) -> Selected:
     """The parameters to use, ``init`` and the point of the grid that is best on validation classes, and in what form.
 
-    settings : see ``class_folds``. store : keeps the scores of all points; a former table is taken over where data,
-    settings and code are still the same. normalisations : those of the problem among which to choose, by default all;
-    of equal ones the first is taken.
+    settings : see ``class_folds``, and a ``criterion``. store : keeps the scores of all points; a former table is taken
+    over where data, settings and code are still the same. normalisations : those of the problem among which to choose,
+    by default all; of equal ones the first is taken. calibration : of the generalized setting, where the criterion is
+    one of it (see ``generalized_scores``); otherwise parameters are chosen for accuracy on the validation classes.
     """
     ways = list(problem.normalisations if normalisations is None else normalisations)
     points = grid_points(grid)
-    key = selection_key(problem.seen_fingerprint, name, dict(init), dict(grid), dict(settings), {"ways": ways})
+    if calibration is None or settings.get("criterion") == "accuracy":
+        settings, calibration = {**settings, "criterion": "accuracy"}, None
+    described = {"ways": ways, "calibration": calibration and dict(calibration)}
+    key = selection_key(problem.seen_fingerprint, name, dict(init), dict(grid), dict(settings), described)
     table = store.find(key, len(ways) * len(points))
     if table is not None:
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
     else:
-        table = _score_points(name, problem, init, grid, settings, ways).assign(key=key)
+        table = _score_points(name, problem, init, grid, settings, ways, calibration).assign(key=key)
         store.save(table)
     way, point = divmod(int(table["point"].iloc[0]), len(points))
     selected = Selected({**init, **points[point]}, ways[way])
-    log.info("%s: chose %s (validation accuracy %.4f)", name, selected.parameters, table["mean"].iloc[0])
+    criterion = settings["criterion"]
+    log.info("%s: chose %s (validation %s %.4f)", name, selected.parameters, criterion, table["mean"].iloc[0])
+    if len(table) > 1:
+        log.info(
+            "%s: best %.4f, second %.4f, standard error %.4f: %d of %d points are within one of the best",
+            name, *lead(table, _n_samples(problem, settings)), len(table),
+        )  # fmt: skip
     if len(ways) > 1:
         first = table.loc[table["point"] < len(points), "mean"].max()
-        described = in_words(selected.normalisation)
-        log.info("%s: chose %s; %s would have given %.4f", name, described, in_words(ways[0]), first)
+        own_way, first_way = in_words(selected.normalisation), in_words(ways[0])
+        log.info("%s: chose %s; %s would have given %.4f", name, own_way, first_way, first)
     own = table[table["point"] // len(points) == way]
     if (tied := n_tied(own)) > 1:
-        classes = len(set(np.concatenate(_folds(problem, settings)).tolist()))
+        classes = len(set(np.concatenate(problem_folds(problem, settings)).tolist()))
         log.warning(
-            "%s: %d of %d points tie for the best accuracy on %d validation classes: the choice is arbitrary, "
+            "%s: %d of %d points tie for the best %s on %d validation classes: the choice is arbitrary, "
             "the most %s is taken",
             name,
             tied,
             len(own),
+            criterion,
             classes,
             "cautious" if method_class(name).cautious_by.keys() & grid.keys() else "central",
         )
@@ -88,8 +109,9 @@ def suitable_normalisations(name: str, problem: Problem, init: Mapping[str, Any]
     return still or problem.normalisations
 
 
-def _folds(problem: Problem, settings: Mapping[str, Any]) -> list[Labels]:
-    return class_folds(len(problem.S_seen), len(problem.S_unseen), **settings)
+def _n_samples(problem: Problem, settings: Mapping[str, Any]) -> int:
+    """How many images of validation classes are behind a score."""
+    return sum(int(np.isin(problem.y_train, fold).sum()) for fold in problem_folds(problem, settings))
 
 
 def _score_points(
@@ -99,17 +121,25 @@ def _score_points(
     grid: Mapping[str, Sequence[Any]],
     settings: Mapping[str, Any],
     ways: Sequence[Normalisation],
+    calibration: Mapping[str, Any] | None,
 ) -> pd.DataFrame:
     """All points in all normalisations, the one to choose first."""
     if len(ways) * len(grid_points(grid)) == 1:  # nothing to choose, and the method may be slow to fit
         return pd.DataFrame({"point": [0], "mean": [float("nan")]})
-    folds = _folds(problem, settings)
-    seen = problem.X_train, problem.y_train, problem.S_seen
-    pending = [problem.pending(way) for way in ways]
-    table = cross_validate(make_method(name, **init), *seen, folds, grid, pending, problem.shared)
+    table = cross_validate(
+        make_method(name, **init),
+        problem.X_train,
+        problem.y_train,
+        problem.S_seen,
+        problem_folds(problem, settings),
+        grid,
+        [problem.pending(way) for way in ways],
+        problem.shared,
+        None if calibration is None else Generalized(settings["criterion"], calibration, settings["seed"]),
+    )
     table.insert(0, "point", range(len(table)))
-    n_samples = sum(int(np.isin(problem.y_train, fold).sum()) for fold in folds)
-    return _best_first(name, table, grid, n_samples)
+    n_samples = _n_samples(problem, settings)
+    return _best_first(name, compared_to_best(table, n_samples), grid, n_samples)
 
 
 def _best_first(name: str, table: pd.DataFrame, grid: Mapping[str, Sequence[Any]], n_samples: int) -> pd.DataFrame:
@@ -119,11 +149,11 @@ def _best_first(name: str, table: pd.DataFrame, grid: Mapping[str, Sequence[Any]
     """
     table = table.sort_values("mean", ascending=False, kind="stable")
     parts = [part for part in PARTS if part in table]
-    own = (table[parts] == table[parts].iloc[0]).all(axis=1)
+    own = table[(table[parts] == table[parts].iloc[0]).all(axis=1)]
     cautious = {key: sign for key, sign in method_class(name).cautious_by.items() if key in grid}
-    chosen = most_cautious_first(table[own], cautious, n_samples) if cautious else most_central_first(table[own], grid)
-    row = chosen.index[0]
-    return pd.concat([table.loc[[row]], table.drop(index=row)])
+    if len(own) > 1:
+        own = most_cautious_first(own, cautious, n_samples) if cautious else most_central_first(own, grid)
+    return moved_to_front(table, own.index[0])
 
 
 def effective_grid(name: str, grid: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
@@ -159,24 +189,34 @@ def cross_validate(
     grid: Mapping[str, Sequence[Any]],
     normalisations: Sequence[Normalisation] = (NOTHING,),
     shared: Once | None = None,
+    generalized: Generalized | None = None,
 ) -> pd.DataFrame:
-    """Mean per-class accuracy on the validation classes, for every point of the grid in every normalisation.
+    """Scores on the validation classes, for every point of the grid in every normalisation.
 
     One row per normalisation and point: the steps, where there is a choice, the point's parameters, ``score_<fold>``
     for every fold, ``mean`` and ``std`` over folds.
     normalisations : by which X and S are brought to scale, means and scales from what a fold learns from alone.
     shared : keeps the folds' decompositions for other methods that are validated on the same folds.
+    generalized : what is scored where validation classes compete with seen ones; without, mean per-class accuracy.
     """
     shared = Once() if shared is None else shared
     points = grid_points(grid)
-    scores = np.empty((len(normalisations) * len(points), len(folds)))
-    bar = progress_bar(total=scores.size, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
+    total = len(normalisations) * len(points) * len(folds)
+    bar = progress_bar(total=total, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
+
+    def examine(held_out: Labels) -> Iterator[Any]:
+        what = (method, (X, y, S), held_out, points, normalisations, shared)
+        for one in generalized_curves(*what, *generalized[1:]) if generalized else conventional_scores(*what):
+            bar.update()
+            yield one
+
     with bar, small_products():
-        for f, held_out in enumerate(folds):
-            found = conventional_scores(method, (X, y, S), held_out, points, normalisations, shared)
-            for row, score in enumerate(found):
-                scores[row, f] = score
-                bar.update()
+        found = list(zip(*(list(examine(held_out)) for held_out in folds), strict=True))
+    if generalized:
+        criterion, calibration, _ = generalized
+        scores = np.array([generalized_scores(curves, criterion, calibration) for curves in found])
+    else:
+        scores = np.array(found)
     table = _points_table(points * len(normalisations))
     if len(normalisations) > 1:
         for place, part in enumerate(PARTS):

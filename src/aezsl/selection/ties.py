@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,34 @@ def n_tied(table: pd.DataFrame) -> int:
     return int((table["mean"] == table["mean"].max()).sum())
 
 
+class Lead(NamedTuple):
+    """By how much the best points differ."""
+
+    best: float
+    second: float
+    standard_error: float
+    n_within: int  # points at most one standard error below the best, itself among them
+
+
+def lead(table: pd.DataFrame, n_samples: int) -> Lead:
+    """How clear the choice is among at least two points; n_samples: validation samples behind a score."""
+    best, second = table["mean"].nlargest(2)
+    error = standard_error(best, n_samples)
+    return Lead(best, second, error, int((table["mean"] >= best - error).sum()))
+
+
+def compared_to_best(table: pd.DataFrame, n_samples: int) -> pd.DataFrame:
+    """The table with how far every point is ``behind`` the best, and whether by at most one standard error."""
+    found = lead(table, n_samples)
+    within = table["mean"] >= found.best - found.standard_error
+    return table.assign(behind=found.best - table["mean"], within_error=within)
+
+
+def standard_error(score: float, n_samples: int) -> float:
+    """Of a share of so many samples; of another mean of values from 0 to 1 it is the most it can be."""
+    return float(np.sqrt(score * (1 - score) / n_samples))
+
+
 def most_cautious_first(table: pd.DataFrame, by: Mapping[str, int], n_samples: int) -> pd.DataFrame:
     """The table with the row to choose first: the most cautious of those that chance can hardly tell from the best.
 
@@ -22,9 +50,9 @@ def most_cautious_first(table: pd.DataFrame, by: Mapping[str, int], n_samples: i
     n_samples: validation samples behind a score; a point within one standard error of the best is as good as the best.
     """
     best = float(table["mean"].max())
-    as_good = table[table["mean"] >= best - np.sqrt(best * (1 - best) / n_samples)]
+    as_good = table[table["mean"] >= best - standard_error(best, n_samples)]
     ascending = [*(sign < 0 for sign in by.values()), False]
-    return _moved_to_front(table, as_good.sort_values([*by, "mean"], ascending=ascending, kind="stable").index[0])
+    return moved_to_front(table, as_good.sort_values([*by, "mean"], ascending=ascending, kind="stable").index[0])
 
 
 def most_central_first(table: pd.DataFrame, grid: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
@@ -37,7 +65,7 @@ def most_central_first(table: pd.DataFrame, grid: Mapping[str, Sequence[Any]]) -
     tied = table[table["mean"] == table["mean"].max()]
     places = np.column_stack([_places(tied[name], values) for name, values in grid.items()])
     to_tied, to_middle = (np.square(places - centre).sum(axis=1).round(9) for centre in (places.mean(axis=0), 0.5))
-    return _moved_to_front(table, tied.index[np.lexsort((to_middle, to_tied))[0]])
+    return moved_to_front(table, tied.index[np.lexsort((to_middle, to_tied))[0]])
 
 
 def _places(column: "pd.Series[Any]", values: Sequence[Any]) -> Array:
@@ -47,6 +75,7 @@ def _places(column: "pd.Series[Any]", values: Sequence[Any]) -> Array:
     return np.searchsorted(order, column.to_numpy(dtype=np.float64)) / (len(order) - 1)
 
 
-def _moved_to_front(table: pd.DataFrame, row: Any) -> pd.DataFrame:
+def moved_to_front(table: pd.DataFrame, row: Any) -> pd.DataFrame:
+    """The table with this row first, the others in their order."""
     ordered: pd.DataFrame = pd.concat([table.loc[[row]], table.drop(index=row)])
     return ordered

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from aezsl.methods.seen import SeenData, Spectra
 from aezsl.methods.targets import Targets
 from aezsl.selection.folds import MappedRows, class_split, long_tail, mapped_split, predict
 
+Samples = TypeVar("Samples", Array, Array | MappedRows)
 
-class Examined(NamedTuple):
+
+class Examined(NamedTuple, Generic[Samples]):
     """A fold in one normalisation: what is learnt from, and what is validated on."""
 
     seen: SeenData
-    X: Array | MappedRows  # of the validation samples
+    X: Samples  # of the validation samples
     S: Array  # of the classes that play unseen
 
 
@@ -40,7 +42,7 @@ class Fold:
     name: Hashable
     shared: Once
 
-    def examined(self, normalisations: Sequence[Normalisation]) -> Iterator[Examined]:
+    def examined(self, normalisations: Sequence[Normalisation]) -> Iterator[Examined[Array]]:
         """The fold in one normalisation after the other; neighbours with equal features share the samples."""
         X, y, S = self.training
         for steps, group in groupby(normalisations, lambda normalisation: tuple(normalisation["features"])):
@@ -86,7 +88,7 @@ def _examine(
     held_out: Labels,
     normalisations: Sequence[Normalisation],
     shared: Once,
-) -> tuple[Labels, Iterator[Examined]]:
+) -> tuple[Labels, Iterator[Examined[Array]] | Iterator[Examined[Array | MappedRows]]]:
     """Labels of the validation samples, and the fold in every normalisation.
 
     Samples in a mapped file (single precision), which are normalised already, stay there for a method that learns from

@@ -25,6 +25,7 @@ def select(
     name: str,
     base_chosen: dict[str, Any] | None = None,
     base_normalisation: Normalisation | None = None,
+    calibration: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], Normalisation, dict[str, Any]]:
     """The parameters and the normalisation to use, chosen on validation classes; and among which values.
 
@@ -33,7 +34,7 @@ def select(
     init = {**(base_chosen or {}), **method["init"]}
     grid = effective_grid(name, method["grid"])
     ways = [base_normalisation] if base_normalisation else suitable_normalisations(name, problem, init)
-    return *select_parameters(name, problem, init, grid, selection, store, ways), grid
+    return *select_parameters(name, problem, init, grid, selection, store, ways, calibration), grid
 
 
 def fit(

@@ -21,7 +21,7 @@ def create_pipeline(method: Entry, setting: str = "zsl") -> Pipeline:
 
     A method with a pool adapts in a stage of its own, the pipeline ``label_refinement``.
     """
-    nodes = [_select(method), *_fit(method)]
+    nodes = [_select(method, setting), *_fit(method)]
     if not method.pool:
         inputs = {"trained": "model", "problem": "problem", "normalisation": "normalisation"}
         nodes.append(node(adapt, inputs, ["classifier", "adapt_cost"], name="adapt"))
@@ -36,13 +36,15 @@ def create_ranking_node(setting: str = "zsl") -> Node:
     return node(rank_both_sides, inputs, ["seen_ranking", "unseen_ranking", "record"], name="rank_both_sides")
 
 
-def _select(method: Entry) -> Node:
+def _select(method: Entry, setting: str) -> Node:
     inputs = {
         "problem": "problem",
         "method": "params:method",
         "selection": "params:selection",
         "store": "selection",
     }
+    if setting == "gzsl":
+        inputs["calibration"] = "params:calibration"
     if method.refines:
         inputs |= {"base_chosen": "base_chosen", "base_normalisation": "base_normalisation"}
     outputs = ["chosen", "normalisation", "grid"]

@@ -102,7 +102,13 @@ def all_sections() -> Section:
         ),
         "semantic_embedding": Section.whole(sources=semantic_sources()),
         "normalise": Section.whole(features=steps, semantics=steps),
-        "selection": Section.whole(rule=Literal["random", "first"], n_folds=Count, seed=Seed, fraction=Fraction | None),
+        "selection": Section.whole(
+            rule=Literal["random", "first"],
+            n_folds=Count,
+            seed=Seed,
+            fraction=Fraction | None,
+            criterion=Literal["accuracy", "harmonic", "ausuc"],
+        ),
         "end_to_end": Section.whole(weights=Text),
         "evaluation": Section.whole(n_confusions=CountOrNone),
         "calibration": Section.whole(
