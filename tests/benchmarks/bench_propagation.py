@@ -12,7 +12,7 @@ import numpy as np
 
 from aezsl.methods import make_method
 from aezsl.methods.propagation.balanced import Objective, Weights, propagate
-from aezsl.methods.propagation.neighbours import _among_all, cell_neighbours, neighbour_graph
+from aezsl.methods.propagation.neighbours import EXACT_UP_TO, _among_all, cell_neighbours, neighbour_graph
 
 WEIGHTS = Weights(start=1.0, graph=8.0, classes=20.0, prototypes=5.0, balance=0.7)
 
@@ -46,21 +46,32 @@ def make_pool(m, d, n_classes, seed=0):
     return X, (F - F.mean(axis=0)) / F.std(axis=0), blurred, y
 
 
-def large(m, d, n_classes, sample=500):
+def recall(X, k=10, sample=500):
+    """The share of the exact neighbours of some rows that the search in cells finds."""
+    some = np.random.default_rng(1).choice(len(X), min(sample, len(X)), replace=False)
+    exact, found = _among_all(X, some, k)[0], cell_neighbours(X, k)[0][some]
+    return np.mean([len(np.intersect1d(a, b)) / k for a, b in zip(exact, found, strict=True)])
+
+
+def flat(m, d, seed=0):
+    """Unit rows without any structure: the hardest case for a search that looks into some cells only."""
+    return unit(np.random.default_rng(seed).standard_normal((m, d), dtype=np.float32))
+
+
+def large(m, d, n_classes):
     """Seconds and MiB of graph and rounds together for a pool of m rows."""
     X, G, prototypes, y = make_pool(m, d, n_classes)
-    some = np.random.default_rng(1).choice(m, sample, replace=False)
-    exact = _among_all(X, some, 10)[0]
-    recall = np.mean(
-        [len(np.intersect1d(a, b)) / 10 for a, b in zip(exact, cell_neighbours(X, 10)[0][some], strict=True)]
-    )
-    graph, graph_seconds, graph_peak = measured(lambda: neighbour_graph(X, 10, approximate=True))
+    graph, graph_seconds, graph_peak = measured(lambda: neighbour_graph(X, 10))
     objective = Objective(G, graph, np.full(n_classes, 1 / n_classes), WEIGHTS, X, prototypes)
     found, seconds, peak = measured(lambda: propagate(objective))
     rounds = len(found.rounds)
     before, after = (np.mean(labels == y) for labels in (G.argmax(axis=1), found.R.argmax(axis=1)))
-    print(f"m={m} d={d} C={n_classes}: recall of the 10 nearest {recall:.3f}, accuracy {before:.3f} -> {after:.3f}")
-    print(f"  graph  {graph_seconds:8.1f} s {graph_peak:8.0f} MiB beside a pool of {X.nbytes / 2**20:.0f}")
+    search = "cells" if m > EXACT_UP_TO else "exact"
+    print(
+        f"m={m} d={d} C={n_classes}: accuracy {before:.3f} -> {after:.3f}; recall of the 10 nearest in cells ", end=""
+    )
+    print(f"{recall(X):.3f}, of flat noise {recall(flat(m, d)):.3f}")
+    print(f"  graph  {graph_seconds:8.1f} s {graph_peak:8.0f} MiB beside a pool of {X.nbytes / 2**20:.0f} ({search})")
     print(f"  rounds {seconds:8.1f} s {peak:8.0f} MiB, {rounds} of them, {seconds / rounds:.2f} s each", flush=True)
     return graph_seconds, seconds / rounds, max(graph_peak, peak)
 
@@ -97,7 +108,7 @@ def beside_aezsl(n=8821, m=2967, d=1280, a=312, n_seen=150, n_unseen=50):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[3_000, 10_000, 30_000, 100_000])
     parser.add_argument("--d", type=int, default=256)
     parser.add_argument("--classes", type=int, default=200)
     arguments = parser.parse_args()

@@ -19,8 +19,14 @@ in the generalized setting, are the means of their images and worth more. Its be
 graph term is the usual smoothness :math:`\tfrac\mu4 \sum_{ij} w_{ij} |r_i / \sqrt{d_i} - r_j / \sqrt{d_j}|^2`; for
 soft ones it lacks :math:`\|R\|^2`, and so does not reward undecided labels, as the convex form does.
 
-**Minimisation** by turns. M in closed form. For R the graph term is replaced by its tangent. With
-:math:`A = \beta G + \mu S R + \gamma X M'` what remains is transport with soft column totals, solved by scaling:
+**Labelled samples** may be nodes of the graph beside the pool: rows of R that are fixed, one-hot Y (l, C). With the
+graph of all m + l nodes in blocks, S between samples of the pool and B (m, l) from them to labelled ones, the graph's
+term of all rows is :math:`\tfrac\mu2 (m - \langle R, S R \rangle) - \mu \langle R, B Y \rangle` and a constant.
+So labelled nodes enter as one fixed matrix :math:`B Y` (m, C), whatever their number, and rounds cost what they cost
+without. They are no part of the pool: class totals do not count them; the classes' term has them in :math:`p_c`.
+
+**Minimisation** by turns. M in closed form. For R the graph term is replaced by its tangent. What remains, with
+:math:`A = \beta G + \mu (S R + B Y) + \gamma X M'`, is transport with soft column totals, solved by scaling:
 
 .. math::
     r_{ic} = \frac{e^{a_{ic}} b_c}{\sum_k e^{a_{ik}} b_k}, \qquad
@@ -39,7 +45,8 @@ contains the entropy, so it falls by at least :math:`\mathrm{KL}(R \| R^+) \ge \
 :math:`\lambda = \max(0, -\lambda_{\min}(S)) \le 1`. So J never rises where :math:`\mu \lambda \le 2`. Beyond, an
 inertia :math:`\eta\, \mathrm{KL}(\cdot \| R)` is added to the step, which raises the guaranteed fall to :math:`(1 +
 \eta - \tfrac\mu2 \lambda) \|\Delta\|^2` and moves no stationary point. The code begins without inertia and adds it
-only where J would rise; :math:`\eta = \mu/2 - 1` always suffices.
+only where J would rise; :math:`\eta = \mu/2 - 1` always suffices. Nothing of this changes where S is a block of a
+larger graph: its eigenvalues lie between those of the whole.
 
 **Limits** (gamma = 0). mu = 0: balanced assignment of the start (entropic transport; Sinkhorn where balance = 1).
 balance = 1 and q uniform: a plan with rows of 1 and columns of m / C. beta towards infinity with balance < 1: the
@@ -86,6 +93,7 @@ class Objective:
     estimate_shares: bool = False
     kappa: Array | None = None  # (C,) what each prototype is worth; weights.prototypes for all of them where None
     is_seen: Mask | None = None  # (C,) the side of every class; None where all are on one
+    labelled: Array | None = None  # (m, C) B Y: the links of every sample to labelled nodes, class by class
 
     def directions(self, R: Array) -> tuple[Array, float]:
         """The best M (C, d) for R, and the classes' term of J there, counted from its least possible value."""
@@ -103,6 +111,8 @@ class Objective:
     def logits(self, SR: Array, M: Array) -> Array:
         """A (m, C): what all terms but the totals say about every sample and class."""
         A: Array = self.weights.start * self.G + self.weights.graph * SR
+        if self.labelled is not None:
+            A += self.weights.graph * self.labelled
         if M.shape[1]:
             assert self.X is not None  # directions are of these rows
             A += self.weights.classes * (self.X @ M.T.astype(self.X.dtype))
@@ -136,6 +146,8 @@ class Objective:
         SR = self.S @ R if SR is None else SR
         positive = R[R > 0]
         graph = self.weights.graph * (len(R) - float(np.vdot(R, SR))) / 2
+        if self.labelled is not None:
+            graph -= self.weights.graph * float(np.vdot(R, self.labelled))
         start = self.weights.start * float(np.vdot(R, self.G))
         entropy = float((positive * np.log(positive)).sum())
         return entropy - start + graph + self.directions(R)[1] + self.totals(R)
@@ -153,6 +165,7 @@ class Propagation(NamedTuple):
     """Where the minimisation ended, and the labels and the objective after every round."""
 
     R: Array
+    log_R: Array
     M: Array
     v: Array
     rounds: list[tuple[Labels, float]]
@@ -185,7 +198,7 @@ def propagate(objective: Objective, max_rounds: int = 50, settle: float = 1e-4) 
         rounds.append((state.R.argmax(axis=1), J))
         if last - J < settle * m:
             break
-    return Propagation(state.R, objective.directions(state.R)[0], state.v, rounds)
+    return Propagation(state.R, state.log_R, objective.directions(state.R)[0], state.v, rounds)
 
 
 def _step(objective: Objective, A: Array, old: Assignment | None, inertia: float) -> Assignment:

@@ -1,0 +1,56 @@
+"""What balanced propagation leaves behind: labels and scores of the pool, and a scorer of other samples."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from aezsl.arrays import Array, Float32
+from aezsl.methods.classifiers import BLOCK_ENTRIES, PoolClassifier, TargetClassifier
+from aezsl.methods.history import LabelHistory
+
+if TYPE_CHECKING:
+    from aezsl.methods.base import ZeroShotClassifier
+
+
+class PropagatedClassifier(PoolClassifier):
+    """A pool whose samples may have scores of their own, found together with their neighbours'.
+
+    pool_scores : (m, C) the logarithms of the final soft labels, in single precision; None where the pool goes by the
+        scorer, as samples from outside do, which knows no neighbours.
+    """
+
+    def __init__(
+        self,
+        model: "ZeroShotClassifier",
+        scorer: TargetClassifier,
+        history: LabelHistory,
+        pool: Array | bytes,
+        ranker: TargetClassifier | None = None,
+        pool_scores: Float32 | None = None,
+    ) -> None:
+        super().__init__(model, scorer, history, pool, ranker)
+        self.pool_scores = pool_scores
+
+    def state(self) -> dict[str, Any]:
+        """As any pool's, with the scores of the pool."""
+        return super().state() | ({} if self.pool_scores is None else {"pool_scores": self.pool_scores})
+
+    @classmethod
+    def from_state(cls, model: "ZeroShotClassifier", state: Mapping[str, Any]) -> Self:
+        """The classifier that ``state`` was taken of."""
+        classifier = super().from_state(model, state)
+        classifier.pool_scores = state.get("pool_scores")
+        return classifier
+
+    def _scores(self, X: Array) -> Array:
+        known = self._known(X)
+        return super()._scores(X) if known is None else known
+
+    def _score_blocks(self, X: Array) -> Iterator[Array]:
+        known = self._known(X)
+        if known is None:
+            return super()._score_blocks(X)
+        step = max(1, BLOCK_ENTRIES // known.shape[1])
+        return (known[i : i + step] for i in range(0, len(known), step))
+
+    def _known(self, X: Array) -> Float32 | None:
+        return self.pool_scores if self.pool_scores is not None and self._is_pool(X) else None
