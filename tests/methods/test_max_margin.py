@@ -87,7 +87,10 @@ def test_without_a_pool_it_is_the_machine_of_the_seen_classes(data):
     mean = data.X.mean(axis=0)
     W = train(data.X - mean, U, Labelling(data.y, np.empty((0, 30))), 1.0, np.zeros((10, 24)), tol=1e-12).W
     expected = (data.X_new - mean) @ W.T @ data.S_new.T / np.linalg.norm(data.S_new, axis=1)
-    np.testing.assert_allclose(classifier.scores(data.X_new), expected, atol=0.05 * np.abs(expected).max())
+    found = classifier.scores(data.X_new)
+    # Class vectors that are not centred have much in common; along that, which decides nothing, the objective is flat.
+    found, expected = (scores - scores.mean(axis=1, keepdims=True) for scores in (found, expected))
+    np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
 
 
 def test_seen_targets_are_the_classes_that_have_samples(data):
