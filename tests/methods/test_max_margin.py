@@ -5,6 +5,7 @@ import pytest
 
 from aezsl.methods import make_method
 from aezsl.methods.shared.margin import Labelling, train
+from tests.helpers.pools import degenerate_pools
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -108,7 +109,7 @@ def test_seen_targets_are_the_classes_that_have_samples(data):
 
 def test_few_samples_duplicates_and_ties_are_defined(data):
     model = fitted(data, max_rounds=2)
-    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+    for pool in degenerate_pools(data):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # equal samples cannot be of many classes
             classifier = model.adapt(data.S_new, pool)
