@@ -4,6 +4,7 @@ import pytest
 from aezsl.methods import jlse, make_method
 from aezsl.methods.jlse import Pairs, match_weights
 from aezsl.methods.seen import SeenData
+from aezsl.methods.shared import margin
 from aezsl.methods.shared.simplex import simplex_mixtures
 from tests.methods.contract import MethodContract
 from tests.oracles.jlse import jlse_class_fit, jlse_objective
@@ -83,7 +84,7 @@ def test_match_weights_are_stationary_whatever_the_scale_of_steps(monkeypatch):
     data = make_synthetic(n_seen=5, per_class=4, d=6)
     pairs, Z = Pairs(data.y, 5), np.eye(5)
     for undecided in (0.1, 0.0):
-        monkeypatch.setattr(jlse, "UNDECIDED", undecided)
+        monkeypatch.setattr(margin, "UNDECIDED", undecided)
         W = match_weights(np.zeros((5, 6)), Z, data.X, pairs, 0.1, tol=1e-9)
         slope = pairs.loss(data.X @ W.T)[1]
         np.testing.assert_allclose(-slope.T @ data.X / len(data.X), 0.1 * W, atol=2e-2 * np.abs(W).max() * 0.1)
