@@ -1,4 +1,4 @@
-"""The multi-class hinge loss with class vectors, smoothed: one problem behind max_margin and lrl; how L-BFGS descends there."""
+"""The smoothed multi-class hinge loss with class vectors, and how to descend it: behind max_margin and lrl."""
 
 from collections.abc import Callable
 from typing import NamedTuple
