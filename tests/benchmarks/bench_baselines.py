@@ -5,46 +5,24 @@ all arrays beside the samples.
 """
 
 import argparse
-import time
-import tracemalloc
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from aezsl.arrays import unit_rows
 from aezsl.methods import METHODS, make_method
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
 from aezsl.methods.sse import class_intersections, margin_weights
+from tests.benchmarks.measuring import make_problem, measured
 from tests.oracles.sse import sse_objective, sse_pair_rows, sse_weights
-
-
-def make_data(n, d, n_classes, a, seed=0):
-    """Unit vectors around class means that depend on the semantics, with the decaying spectrum of real features."""
-    rng = np.random.default_rng(seed)
-    spectrum = 1 / np.sqrt(np.arange(1, d + 1))
-    S = unit_rows(np.abs(rng.normal(size=(n_classes, a))))
-    means = S @ rng.normal(size=(a, d)) * spectrum
-    y = np.arange(n) % n_classes
-    return unit_rows(means[y] + rng.normal(size=(n, d)) * spectrum), y, S
-
-
-def measured(function):
-    """What the function returns, its processor seconds, and the MiB that its arrays take at their peak."""
-    tracemalloc.start()
-    start = time.process_time()
-    result = function()
-    seconds, peak = time.process_time() - start, tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return result, seconds, peak / 2**20
 
 
 def fits(n, d, n_classes, a):
     """Seconds and memory of fitting each method that is trained in one go, at its default parameters."""
-    data = make_data(n, d, n_classes, a)
+    data = make_problem(n, 0, d, a, n_classes, 0)[0]
     print(f"fit of {n} x {d} samples, {n_classes} classes, {a} semantic dimensions")
     for name, entry in METHODS.items():
-        if not entry.pool and not entry.epochs:
+        if not (entry.pool or entry.epochs or entry.paired):
             _, seconds, peak = measured(lambda: make_method(name).fit(*data))  # noqa: B023
             print(f"  {name:10s} {seconds:7.1f} s {peak:7.0f} MiB", flush=True)
 
@@ -52,7 +30,7 @@ def fits(n, d, n_classes, a):
 def sse(n, d, sizes, lam):
     """Newton's method on sums over pairs against a general optimiser on the matrix of all pairs, to one objective."""
     for n_classes in sizes:
-        X, y, S = make_data(n, d, n_classes, 64)
+        X, y, S = make_problem(n, 0, d, 64, n_classes, 0)[0]
         _, M = class_intersections(SeenData(X, y, S))
         psi, wanted = simplex_mixtures(S, S, 0.1), np.maximum(1 - S @ S.T, 0)
         w, seconds, peak = measured(lambda: margin_weights(M, psi, wanted, lam))  # noqa: B023

@@ -6,25 +6,15 @@ sample of rows.
 
 import argparse
 import time
-import tracemalloc
 
 import numpy as np
 
 from aezsl.methods import make_method
 from aezsl.methods.propagation.balanced import Objective, Weights, propagate
 from aezsl.methods.propagation.neighbours import EXACT_UP_TO, _among_all, cell_neighbours, neighbour_graph
+from tests.benchmarks.measuring import measured
 
 WEIGHTS = Weights(start=1.0, graph=8.0, classes=20.0, prototypes=5.0, balance=0.7)
-
-
-def measured(function):
-    """What a function returns, its processor seconds and the peak of the arrays it made in MiB."""
-    tracemalloc.start()
-    start = time.process_time()
-    result = function()
-    seconds, peak = time.process_time() - start, tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return result, seconds, peak / 2**20
 
 
 def unit(A):

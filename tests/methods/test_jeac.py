@@ -4,6 +4,7 @@ import pytest
 from aezsl.data.statistics import class_sums
 from aezsl.methods import make_method
 from aezsl.methods.jeac import cluster_with_seen
+from tests.helpers.pools import degenerate_pools, nearest
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -16,10 +17,6 @@ class TestJEaC(MethodContract):
 
 def fitted(data, **params):
     return make_method("jeac", **params).fit(*data[:3])
-
-
-def nearest(Z, P):
-    return np.array([[np.sum((z - p) ** 2) for p in P] for z in Z]).argmin(axis=1)
 
 
 def row_form(X, y, S, Z, A, lam, gam, rounds):
@@ -134,7 +131,7 @@ def test_seen_targets_get_no_cluster_of_their_own():
 def test_few_samples_duplicates_and_ties_are_defined(start):
     data = make_synthetic()
     model = fitted(data, start=start)
-    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+    for pool in degenerate_pools(data):
         classifier = model.adapt(data.S_new, pool)
         assert np.isfinite(classifier.scores(pool)).all()
         np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from scipy.optimize import minimize, minimize_scalar
 
-from aezsl.methods import make_method
-from aezsl.methods.jlse import match_bound, match_weights
+from aezsl.methods import jlse, make_method
+from aezsl.methods.jlse import Pairs, match_weights
+from aezsl.methods.seen import SeenData
+from aezsl.methods.shared import margin
 from aezsl.methods.shared.simplex import simplex_mixtures
 from tests.methods.contract import MethodContract
-from tests.oracles.jlse import jlse_pair_objective
+from tests.oracles.jlse import jlse_class_fit, jlse_objective
 from tests.synthetic import make_synthetic
 
 
@@ -21,54 +22,88 @@ def fitted():
     return data, make_method("jlse", n_atoms=8, lam_w=1e-3, precision=2.0).fit(*data[:3])
 
 
-def test_match_bound_is_the_maximum_over_the_code():
-    rng = np.random.default_rng(0)
-    t, room = rng.normal(size=(6, 4)) * 3, rng.uniform(0.01, 20, 4)
-    bound = match_bound(t, room)
-    for i, c in np.ndindex(t.shape):
-        best = minimize_scalar(lambda u, i=i, c=c: np.logaddexp(0, -(t[i, c] + u)) + u**2 / (2 * room[c]))
-        np.testing.assert_allclose(bound[i, c], -best.fun, atol=1e-7)
+def signs_of(y, n_classes):
+    return np.where(np.arange(n_classes) == y[:, None], 1.0, -1.0)
 
 
-def test_score_is_the_written_bound_up_to_what_is_common_to_all_classes(fitted):
-    """max over v of log p_D(v | x) + log p_W(match | z, v), by a general optimiser over the whole code v."""
+def test_score_is_the_match_of_the_codes_and_the_class_s_own_fit(fitted):
     data, model = fitted
-    scores = model.decision_function(data.X_new[:3], data.S_new)
     Z = simplex_mixtures(data.S_new, model.B_, model.lam_s)
-    for i in range(3):
-        written = [
-            -minimize(
-                jlse_pair_objective, np.zeros(8), (data.X_new[i], z, model.D_, model.W_, model.precision, model.lam_v)
-            ).fun
-            for z in Z
-        ]
-        np.testing.assert_allclose(scores[i] - scores[i].mean(), written - np.mean(written), atol=1e-4)
+    gram = model.D_ @ model.D_.T + model.lam_v * np.eye(8)
+    fit = np.array([jlse_class_fit(s, z, model.B_, model.lam_s) for s, z in zip(data.S_new, Z, strict=True)])
+    for class_fit in (0.0, 3.0):
+        scores = make_method("jlse", **{**model.get_params(), "class_fit": class_fit}).fit(*data[:3])
+        for i in range(3):
+            v = np.linalg.solve(gram, model.D_ @ data.X_new[i])
+            expected = Z @ model.W_ @ v + class_fit * fit
+            np.testing.assert_allclose(scores.decision_function(data.X_new, data.S_new)[i], expected, atol=1e-4)
+
+
+def test_the_loss_is_the_hinge_of_all_pairs_and_its_derivative_that_of_differences():
+    rng = np.random.default_rng(0)
+    y, t = rng.integers(0, 5, 7), 3 * rng.normal(size=(7, 5))
+    exact = np.maximum(1 - signs_of(y, 5) * t, 0).mean(axis=1).sum()
+    value, slope = Pairs(y, 5).loss(t)
+    assert exact <= value <= exact + 7 * 0.05 * np.log(2)
+    assert Pairs(y, 5, tau=1e-4).loss(t)[0] == pytest.approx(exact, rel=1e-3)
+    for _ in range(3):
+        way = rng.normal(size=t.shape)
+        change = Pairs(y, 5).loss(t + 1e-6 * way)[0] - Pairs(y, 5).loss(t - 1e-6 * way)[0]
+        assert change / 2e-6 == pytest.approx(np.vdot(slope, way), rel=1e-4)
+    assert np.abs(slope).max() == pytest.approx(1 / 5)
+
+
+def test_matches_far_from_the_margin_leave_no_denormal_numbers():
+    _, slope = Pairs(np.array([0]), 3).loss(np.array([[90.0, -4.7, -90.0]], dtype=np.float32))
+    assert slope.dtype == np.float32
+    assert np.abs(slope).min() > np.finfo(np.float32).tiny
 
 
 def test_codes_with_the_answer_lower_the_joint_objective(fitted):
     data, model = fitted
-    signs = np.where(np.arange(10) == data.y[:, None], 1.0, -1.0)
-    weights = np.where(signs > 0, 0.5, 0.5 / 9)
-    Z = simplex_mixtures(data.S, model.B_, model.lam_s)
+    signs, pairs = signs_of(data.y, 10), Pairs(data.y, 10)
+    Z, V = simplex_mixtures(data.S, model.B_, model.lam_s), model._image_codes(data.X)
 
-    def joint(V):
+    def smooth(V):
         restored = ((data.X - V @ model.D_) ** 2).sum() + model.lam_v * (V**2).sum()
-        return model.precision / 2 * restored + (weights * np.logaddexp(0, -signs * (V @ model.W_.T @ Z.T))).sum()
+        return model.precision / 2 * restored + pairs.loss(V @ model.W_.T @ Z.T)[0]
 
-    V = model._image_codes(data.X)
-    values = [joint(model._matched_image_codes(data.X, Z, V, signs, weights, n_steps)) for n_steps in range(6)]
-    assert values[0] == joint(V)
-    assert (np.diff(values) <= 1e-9).all()
+    def literal(V):
+        return jlse_objective(data.X, signs, Z, V, model.D_, model.W_, model.precision, model.lam_v)
+
+    codes = [model._matched_image_codes(data.X, Z, V, pairs, n_steps) for n_steps in range(6)]
+    values = [smooth(codes_after) for codes_after in codes]
+    assert values[0] == smooth(V)
+    assert (np.diff(values) <= 1e-6 * values[0]).all()
     assert values[-1] < values[0]
+    for codes_after, value in zip(codes, values, strict=True):
+        assert 0 <= value - literal(codes_after) <= len(data.X) * 0.05 * np.log(2) + 1e-4
 
 
-def test_match_weights_are_stationary():
+def test_match_weights_are_stationary_whatever_the_scale_of_steps(monkeypatch):
     data = make_synthetic(n_seen=5, per_class=4, d=6)
-    signs = np.where(np.arange(5) == data.y[:, None], 1.0, -1.0)
-    weights = np.where(signs > 0, 0.5, 0.5 / 4)
-    W = match_weights(np.zeros((5, 6)), np.eye(5), data.X, signs, weights, 0.1)
-    slope = weights * signs / (1 + np.exp(signs * (data.X @ W.T)))
-    np.testing.assert_allclose(slope.T @ data.X / len(data.X), 0.1 * W, atol=1e-3 * np.abs(W).max())
+    pairs, Z = Pairs(data.y, 5), np.eye(5)
+    for undecided in (0.1, 0.0):
+        monkeypatch.setattr(margin, "UNDECIDED", undecided)
+        W = match_weights(np.zeros((5, 6)), Z, data.X, pairs, 0.1, tol=1e-9)
+        slope = pairs.loss(data.X @ W.T)[1]
+        np.testing.assert_allclose(-slope.T @ data.X / len(data.X), 0.1 * W, atol=2e-2 * np.abs(W).max() * 0.1)
+
+
+def test_weights_of_the_class_s_fit_share_one_training(monkeypatch):
+    data = make_synthetic()
+    seen, calls = SeenData(*data[:3]), []
+
+    def counted(*args, **kwargs):
+        calls.append(1)
+        return match_weights(*args, **kwargs)
+
+    monkeypatch.setattr(jlse, "match_weights", counted)
+    models = [make_method("jlse", n_atoms=8, class_fit=weight).fit_seen(seen) for weight in (0.0, 1.0, 5.0)]
+    assert len(calls) == 3  # two rounds, and the last one
+    np.testing.assert_array_equal(models[0].W_, models[2].W_)
+    make_method("jlse", n_atoms=8, lam_w=1e-3).fit_seen(seen)
+    assert len(calls) == 6
 
 
 def test_dictionary_stays_in_the_unit_ball(fitted):
@@ -85,6 +120,7 @@ def test_dictionary_stays_in_the_unit_ball(fitted):
         ({"lam_s": -1.0}, "must be positive"),
         ({"lam_v": 0.0}, "must be positive"),
         ({"precision": 0.0}, "must be positive"),
+        ({"class_fit": -1.0}, "must not be negative"),
     ],
 )
 def test_bad_parameters_are_refused(bad, message):

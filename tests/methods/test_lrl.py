@@ -8,6 +8,7 @@ from aezsl.methods import make_method
 from aezsl.methods.lrl import class_laplacian, label_costs, smooth_labels
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.shared.margin import Labelling, smooth_hinge, train
+from tests.helpers.pools import degenerate_pools
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -155,7 +156,7 @@ def test_without_a_pool_it_is_the_machine_of_the_seen_classes(data):
 
 def test_few_samples_duplicates_and_ties_are_defined(data):
     model = fitted(data, max_rounds=2)
-    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+    for pool in degenerate_pools(data):
         classifier = model.adapt(data.S_new, pool)
         assert np.isfinite(classifier.scores(pool)).all()
         assert np.isfinite(classifier.history["objective"]).all()

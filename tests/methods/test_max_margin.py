@@ -5,6 +5,7 @@ import pytest
 
 from aezsl.methods import make_method
 from aezsl.methods.shared.margin import Labelling, train
+from tests.helpers.pools import degenerate_pools
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -87,7 +88,10 @@ def test_without_a_pool_it_is_the_machine_of_the_seen_classes(data):
     mean = data.X.mean(axis=0)
     W = train(data.X - mean, U, Labelling(data.y, np.empty((0, 30))), 1.0, np.zeros((10, 24)), tol=1e-12).W
     expected = (data.X_new - mean) @ W.T @ data.S_new.T / np.linalg.norm(data.S_new, axis=1)
-    np.testing.assert_allclose(classifier.scores(data.X_new), expected, atol=0.05 * np.abs(expected).max())
+    found = classifier.scores(data.X_new)
+    # Class vectors that are not centred have much in common; along that, which decides nothing, the objective is flat.
+    found, expected = (scores - scores.mean(axis=1, keepdims=True) for scores in (found, expected))
+    np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
 
 
 def test_seen_targets_are_the_classes_that_have_samples(data):
@@ -105,7 +109,7 @@ def test_seen_targets_are_the_classes_that_have_samples(data):
 
 def test_few_samples_duplicates_and_ties_are_defined(data):
     model = fitted(data, max_rounds=2)
-    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+    for pool in degenerate_pools(data):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # equal samples cannot be of many classes
             classifier = model.adapt(data.S_new, pool)

@@ -3,6 +3,7 @@ import pytest
 
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
+from tests.helpers.pools import degenerate_pools, nearest
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -15,10 +16,6 @@ class TestStructuredPrediction(MethodContract):
 
 def fitted(data, **params):
     return make_method("structured_prediction", **params).fit(*data[:3])
-
-
-def nearest(Z, P):
-    return np.array([[np.sum((z - p) ** 2) for p in P] for z in Z]).argmin(axis=1)
 
 
 def lloyd(Z, P0, kappa, rounds=100):
@@ -119,7 +116,7 @@ def test_a_class_without_samples_stays_where_it_was_predicted(kappa):
 def test_few_samples_duplicates_and_ties_are_defined(start):
     data = make_synthetic()
     model = fitted(data, start=start)
-    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+    for pool in degenerate_pools(data):
         classifier = model.adapt(data.S_new, pool)
         assert np.isfinite(classifier.scores(pool)).all()
         np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)

@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from aezsl.methods import LinearClassifier
+from aezsl.methods import METHODS, LinearClassifier, make_method
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.transductive import TransductiveMethod
 from tests.synthetic import make_synthetic
@@ -59,3 +59,16 @@ def test_without_a_pool_the_method_learns_from_an_empty_one():
     classifier = model.adapt(data.S_new)
     assert len(classifier.labels) == len(classifier.history) == 0
     assert model.restore(classifier.state()).scores(data.X_new).shape == (96, 8)
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("name", [entry.name for entry in METHODS.values() if entry.pool and not entry.paired])
+def test_every_round_tells_what_changed_and_how_many_classes_are_in_use(name):
+    data = make_synthetic(n_seen=12, n_unseen=5, noise=1.0)
+    classifier = make_method(name).fit(*data[:3]).adapt(data.S_new, data.X_new)
+    table = classifier.rounds.table(data.y_new)
+    aim = "distance" if name == "tzsar" else "objective"  # self-training has no objective
+    assert len(table) >= 1
+    assert table[[aim, "changed", "classes_in_use", "accuracy", "per_class_accuracy"]].notna().all(axis=None)
+    for labels, in_use in zip(classifier.rounds.rounds(), table["classes_in_use"], strict=True):
+        assert len(set(labels)) == in_use

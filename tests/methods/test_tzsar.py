@@ -4,6 +4,7 @@ import pytest
 from aezsl.methods import make_method
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.tzsar import corrected, self_trained
+from tests.helpers.pools import degenerate_pools, mixed_pool
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -117,7 +118,7 @@ def test_of_equal_ranks_the_smaller_distance_wins():
 def test_few_samples_duplicates_and_ties_are_defined(hubness):
     data = make_synthetic()
     model = fitted(data, hubness=hubness, n_nearest=3)
-    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+    for pool in degenerate_pools(data):
         classifier = model.adapt(data.S_new, pool)
         assert np.isfinite(classifier.scores(pool)).all()
         np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
@@ -172,14 +173,9 @@ def test_ties_among_projections_take_the_first_samples():
 
 
 def test_a_pool_of_seen_and_unseen_classes_is_told_apart():
-    data = make_synthetic()
-    held_out = np.arange(len(data.X)) % 3 == 0
-    model = make_method("tzsar", n_nearest=4).fit(data.X[~held_out], data.y[~held_out], data.S)
-    pool = np.vstack([data.X[held_out], data.X_new])
-    true = np.append(data.y[held_out], data.y_new + len(data.S))
-    labels = model.adapt(np.vstack([data.S, data.S_new]), pool).labels
-    for side in (true < len(data.S), true >= len(data.S)):
-        assert np.mean(labels[side] == true[side]) > 0.8
+    mixed = mixed_pool()
+    model = make_method("tzsar", n_nearest=4).fit(*mixed.seen)
+    assert min(mixed.accuracies(model.adapt(mixed.S, mixed.pool).labels)) > 0.8
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from aezsl.methods import make_method
 from aezsl.methods.propagation.prototypes import spread_from_prototypes, spread_to
 from aezsl.methods.shared.sparse_codes import sparse_codes
 from aezsl.methods.uda import UDA
+from tests.helpers.pools import degenerate_pools
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -161,7 +162,7 @@ def test_what_nothing_reaches_goes_by_the_prototypes():
 @pytest.mark.parametrize("decide", ["propagation", "nearest"])
 def test_few_samples_duplicates_and_ties_are_defined(data, decide):
     model = fitted(data, decide=decide)
-    for pool in (data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, 24))):
+    for pool in degenerate_pools(data):
         classifier = model.adapt(data.S_new, pool)
         assert np.isfinite(classifier.scores(pool)).all()
         assert np.isfinite(classifier.history["objective"]).all()

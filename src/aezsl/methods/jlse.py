@@ -5,13 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve
-from scipy.optimize import fmin_l_bfgs_b
-from scipy.special import expit
 
-from aezsl.arrays import Array
-from aezsl.kinds import Count, Positive
+from aezsl.arrays import Array, Labels
+from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
+from aezsl.methods.shared.margin import LEAST, TAU, descend, mean_curvature
 from aezsl.methods.shared.simplex import simplex_mixtures
 
 
@@ -28,20 +27,28 @@ class JLSE(ZeroShotClassifier):
     .. math::
         -\log p_B(z | s) &= \tfrac\rho2 \left( \|s - B'z\|^2 + \lambda_s \|z\|^2 \right), \quad z \ge 0,\; 1'z = 1 \\
         -\log p_D(v | x) &= \tfrac\rho2 \left( \|x - D'v\|^2 + \lambda_v \|v\|^2 \right), \quad \|D_j\| \le 1 \\
-        -\log p_W(y | z, v) &= \log(1 + \exp(-y\, z'Wv))
+        -\log p_W(y | z, v) &= \max(0, 1 - y\, z'Wv)
 
     Training minimises the mean over all pairs of image and seen class plus :math:`\frac{\lambda_W}2 \|W\|_F^2`, in turn
-    over W, the codes of images, D, the codes of classes, and B. The class with the largest bound is chosen; for given
-    z the maximum over v is a problem in one variable, solved exactly. X is (n, d), S is (C, a), B is (C, a),
-    D is (h, d), W is (C, h).
+    over W (a support vector machine), the codes of images, D, the codes of classes, and B. The class is chosen with the
+    largest
 
-    Checked against the paper's abstract and summaries of it (a binary question about a pair, the bound by the best
-    latent codes, a dictionary for each domain, a bilinear match of the codes, alternation between codes and
-    parameters); its full text and the authors' code were not at hand, so weights and starting points are our own.
+    .. math:: z_c'Wv + \mathrm{class\_fit} \log p_B(z_c | s_c) / \rho
 
-    What differs: the match is logistic, the plain reading of a probability; a margin loss would leave ties among
-    all classes that meet the margin. Matching and other pairs have the same total weight, as there are C - 1 times more
-    of the latter. B starts at the seen descriptions and D at the principal directions, so that nothing is random.
+    for the codes of image and class without an answer. X is (n, d), S is (C, a), B is (C, a), D is (h, d), W is (C, h).
+
+    Checked against the full paper: both dictionaries with their penalties, hinge loss on all pairs with equal weights,
+    alternation, the decision with the class's own fit (its equation 7).
+
+    What differs: the hinge is smoothed (temperature 0.05), so that L-BFGS solves for W; two rounds are made, not as
+    many as it takes; B starts at the seen descriptions and D at the principal directions, so that nothing is random;
+    B has one row per seen class where the paper has k-means centres for 707 classes. The weight of the class's fit is
+    searched, 0 included. Codes of test images and classes are plain; the paper's Algorithm 2, which lets them know that
+    no unseen class matches a seen image, loses a little on CUB in its own table and is left out.
+
+    On two folds of CUB's validation classes with a quarter of the images, at the best of nine points: 60.8 and 59.9%,
+    without the class's fit 59.8 and 59.9%, where weights from 10 on are far worse; ESZSL 56.7 and 60.8%. A logistic
+    loss that gives matching pairs half of the weight had 58.3 and 57.7% at the best of four points, and is not kept.
 
     Parameters
     ----------
@@ -57,20 +64,23 @@ class JLSE(ZeroShotClassifier):
         rho, how much restoring image and description counts beside the match; for large values codes ignore it.
     n_rounds : int
         Rounds of the alternation.
+    class_fit : float
+        Weight of how well a class is described by its mixture; not negative.
 
     """
 
     n_atoms: Count = 200
     lam_w: Positive = 1e-7
-    lam_s: Positive = 1.0
+    lam_s: Positive = 3.0
     precision: Positive = 1000.0
     lam_v: Positive = 0.01
     n_rounds: Count = 2
+    class_fit: NotNegative = 1.0
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "lam_w": [1e-8, 1e-7, 1e-6],
-        # Strong mixing is best: a fold of CUB's validation classes gave 59%, where values up to 0.01 gave 51%.
-        "lam_s": [0.01, 0.1, 1.0, 10.0],
+        "lam_w": [1e-7, 3e-7],  # from 1e-6 on validation classes of CUB lost
+        "lam_s": [1.0, 3.0, 10.0],
+        "class_fit": [0.0, 1.0, 3.0],  # costs nothing: one training serves all
     }
     citation: ClassVar[str] = (
         "Z. Zhang and V. Saligrama. Zero-shot learning via joint latent similarity embedding. CVPR 2016."
@@ -81,30 +91,37 @@ class JLSE(ZeroShotClassifier):
     W_: Array
 
     def _fit(self, seen: SeenData) -> None:
+        self._check_parameters()
+        known = (self.n_atoms, self.lam_w, self.lam_s, self.precision, self.lam_v, self.n_rounds)
+        self.B_, self.D_, self.W_ = seen.once(("jlse", *known), lambda: self._train(seen))
+
+    def _check_parameters(self) -> None:
         if self.n_atoms < 1 or self.n_rounds < 1:
             raise ValueError(f"n_atoms and n_rounds must be at least 1, got {self.n_atoms} and {self.n_rounds}")
         penalties = {name: getattr(self, name) for name in ("lam_w", "lam_s", "lam_v", "precision")}
         if min(penalties.values()) <= 0:
             raise ValueError(f"penalties and precision must be positive, got {penalties}")
-        X, y, S = np.asarray(seen.X, dtype=np.float64), seen.y, seen.S.astype(np.float64)
-        signs = np.where(np.arange(len(S)) == y[:, None], 1.0, -1.0)
-        weights = np.where(signs > 0, 0.5, 0.5 / (len(S) - 1))
+        if not self.class_fit >= 0:
+            raise ValueError(f"class_fit must not be negative, got {self.class_fit}")
+
+    def _train(self, seen: SeenData) -> tuple[Array, Array, Array]:
+        X, S = np.asarray(seen.X, dtype=np.float64), seen.S.astype(np.float64)
+        pairs = Pairs(seen.y, len(S))
         self.D_ = seen.spectrum()[0].T[: self.n_atoms]
         self.B_ = S
         Z = self._class_codes(S)
         V = self._image_codes(X)
         self.W_ = np.zeros((len(self.B_), len(self.D_)))
         for _ in range(self.n_rounds):
-            self.W_ = match_weights(self.W_, Z, V, signs, weights, self.lam_w)
-            V = self._matched_image_codes(X, Z, V, signs, weights)
+            self.W_ = match_weights(self.W_, Z, V, pairs, self.lam_w)
+            V = self._matched_image_codes(X, Z, V, pairs)
             self.D_ = _into_unit_ball(_ridge(V, X))
-            residual = weights * signs * expit(-signs * (V @ (Z @ self.W_).T)) / len(X)
-            pull = (residual.T @ V) @ self.W_.T
+            pull = -(pairs.loss(V @ (Z @ self.W_).T)[1].T @ V) @ self.W_.T / len(X)
             Z = self._class_codes(S, start=Z, pull=pull * len(S) / self.precision)
             self.B_ = _ridge(Z, S)
         # Codes of new images come without labels, so the last W is fitted to codes made that way.
         Z, V = self._class_codes(S), self._image_codes(X)
-        self.W_ = match_weights(self.W_, Z, V, signs, weights, self.lam_w)
+        return self.B_, self.D_, match_weights(self.W_, Z, V, pairs, self.lam_w)
 
     def _class_codes(self, S: Array, **extra: Any) -> Array:
         # Dictionaries of nearly even mixtures are badly conditioned; their last digits are not worth the steps.
@@ -119,61 +136,59 @@ class JLSE(ZeroShotClassifier):
         codes: Array = solve(self._curvature(), self.D_ @ X.T, assume_a="pos").T
         return codes
 
-    def _matched_image_codes(
-        self, X: Array, Z: Array, V: Array, signs: Array, weights: Array, n_steps: int = 5
-    ) -> Array:
+    def _matched_image_codes(self, X: Array, Z: Array, V: Array, pairs: "Pairs", n_steps: int = 5) -> Array:
         """Codes that also serve the match: steps that minimise a quadratic upper bound, so the loss never rises."""
         G = Z @ self.W_
         curvature = self._curvature()
-        # The logistic loss curves by at most 1/4; a class weighs at most 1/2 in the loss of an image.
-        bound = cho_factor(self.precision * curvature + (G.T @ G) / 8)
+        bound = cho_factor(self.precision * curvature + pairs.curvature * (G.T @ G))
         for _ in range(n_steps):
-            residual = -weights * signs * expit(-signs * (V @ G.T))
-            gradient = self.precision * (V @ curvature - X @ self.D_.T) + residual @ G
+            gradient = self.precision * (V @ curvature - X @ self.D_.T) + pairs.loss(V @ G.T)[1] @ G
             V = V - cho_solve(bound, gradient.T).T
         return V
 
     def _target_parts(self, S_target: Array) -> dict[str, Array]:
-        G = self._class_codes(S_target.astype(np.float64)) @ self.W_
-        room = np.einsum("ch,hc->c", G, solve(self._curvature(), G.T, assume_a="pos"))
-        return {"codes": G, "room": room / self.precision}
+        S = S_target.astype(np.float64)
+        Z = self._class_codes(S)
+        misfit = np.square(S - Z @ self.B_).sum(axis=1) + self.lam_s * np.square(Z).sum(axis=1)
+        return {"codes": Z @ self.W_, "fit": -self.class_fit / 2 * misfit}
 
-    def _scores(self, X: Array, codes: Array, room: Array) -> Array:  # type: ignore[override]
-        return match_bound(self._image_codes(X) @ codes.T, room)
-
-
-def match_weights(W: Array, Z: Array, V: Array, signs: Array, weights: Array, lam: float) -> Array:
-    """W (C, h) of the match, given all codes: weighted logistic regression on pairs."""
-    n = len(V)
-
-    def objective(flat: Array) -> tuple[float, Array]:
-        W = flat.reshape(Z.shape[1], V.shape[1])
-        agreement = signs * (V @ (Z @ W).T)
-        value = (weights * np.logaddexp(0, -agreement)).sum() / n + lam / 2 * (flat**2).sum()
-        residual = -weights * signs * expit(-agreement) / n
-        return float(value), (Z.T @ (residual.T @ V) + lam * W).ravel()
-
-    solution, _, _ = fmin_l_bfgs_b(objective, W.ravel(), maxiter=60, factr=1e8)
-    return np.asarray(solution).reshape(W.shape)
+    def _scores(self, X: Array, codes: Array, fit: Array) -> Array:  # type: ignore[override]
+        scores: Array = self._image_codes(X) @ codes.T + fit
+        return scores
 
 
-def match_bound(t: Array, room: Array, n_steps: int = 31) -> Array:
-    """``max_u log p(match | t + u) - u^2 / (2 room)``: what a code gains by moving towards a match.
+class Pairs:
+    r"""All pairs of n images and C classes, which match or not, and the smoothed hinge loss of their matches t (n, C).
 
-    t (n, C) is the match of the image's own code; moving the code shifts it by u at a cost that falls with room (C,).
-    Newton steps in turn with halvings of the bracket, as Newton alone cycles where there is much room.
+    .. math:: \sum_i \frac1C \sum_c \tau \log(1 + \exp((1 - y_{ic} t_{ic}) / \tau))
     """
-    room = np.maximum(room, 1e-12)
-    low, high = np.zeros_like(t), room * expit(-t)
-    u = high
-    for step in range(n_steps):
-        miss = expit(-(t + u))
-        slope = u / room - miss
-        low, high = np.where(slope < 0, u, low), np.where(slope < 0, high, u)
-        newton = u - slope / (1 / room + miss * (1 - miss))
-        u = (low + high) / 2 if step % 2 else np.clip(newton, low, high)
-    bound: Array = -np.logaddexp(0, -(t + u)) - u**2 / (2 * room)
-    return bound
+
+    def __init__(self, y: Labels, n_classes: int, tau: float = TAU) -> None:
+        self.tau = tau
+        self.signs = np.where(np.arange(n_classes) == y[:, None], np.float32(1), np.float32(-1))
+        #: How much the loss of an image curves at most by one of its matches.
+        self.curvature = 1 / (4 * tau * n_classes)
+
+    def loss(self, t: Array) -> tuple[float, Array]:
+        """Summed, and its derivative by every match."""
+        missing = 1 - self.signs * t
+        near = np.exp(np.maximum(np.abs(missing) / -self.tau, LEAST))
+        value = np.maximum(missing, 0).sum(dtype=np.float64) + self.tau * np.log1p(near).sum(dtype=np.float64)
+        slope: Array = -self.signs / t.shape[1] * np.where(missing > 0, 1, near) / (1 + near)
+        return float(value) / t.shape[1], slope
+
+
+def match_weights(W: Array, Z: Array, V: Array, pairs: Pairs, lam: float, tol: float = 1e-6) -> Array:
+    """W (C, h) of the match, given all codes: a support vector machine on pairs. Products are in single precision."""
+    n, codes = len(V), V.astype(np.float32)
+
+    def objective(W: Array) -> tuple[float, Array]:
+        t = codes @ (Z @ W).T.astype(np.float32)
+        loss, slope = pairs.loss(t)
+        return loss + n * lam / 2 * float(np.vdot(W, W)), Z.T @ (slope.T @ codes) + n * lam * W
+
+    along = mean_curvature(np.square(V).sum(axis=0), np.square(Z).sum(axis=0), len(Z), pairs.tau)
+    return descend(objective, W, n * lam + along, tol)
 
 
 def _ridge(codes: Array, rows: Array) -> Array:

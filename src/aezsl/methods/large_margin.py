@@ -100,8 +100,11 @@ class LargeMargin(TransductiveMethod):
 
     def _train_on_seen(self) -> Array:
         U = self.class_vectors(self.S_)
+        basis, _ = row_space_eigh(U)
         no_pool = Labelling(self.y_, np.empty((0, len(U))))
-        return train(self.rows_, U, no_pool, self.beta, np.zeros((U.shape[1], self.rows_.shape[1]))).W
+        start = np.zeros((basis.shape[1], self.rows_.shape[1]))
+        W: Array = basis @ train(self.rows_, U @ basis, no_pool, self.beta, start).W
+        return W
 
     def _check_parameters(self) -> None:
         if not self.beta > 0:

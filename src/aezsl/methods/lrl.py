@@ -13,7 +13,7 @@ from aezsl.methods.history import LabelHistory
 from aezsl.methods.large_margin import LargeMargin, Scene
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
-from aezsl.methods.shared.margin import TAU, Labelling, descend, mapped_scores, smooth_hinge, train
+from aezsl.methods.shared.margin import TAU, Labelling, descend, linear_hinge, mapped_scores, train
 from aezsl.methods.targets import Targets
 
 #: A label changes when the objective falls by more than this.
@@ -106,7 +106,7 @@ class LRL(LargeMargin):
 
     def objective(self, scene: Scene, W: Array, U: Array, labels: Labels, H: csr_array) -> float:
         """J, with the smoothed maximum."""
-        loss, _ = smooth_hinge(mapped_scores(scene.F, W, U), self._labelling(scene, labels))
+        loss, _ = linear_hinge(scene.F, W.T @ U.T, self._labelling(scene, labels))
         along = class_laplacian(H, scene.columns[labels], len(U))
         return loss + self.beta / 2 * float(np.vdot(W, W)) + self._tied(scene, U, along)[0]
 
@@ -126,10 +126,9 @@ class LRL(LargeMargin):
         mapped = scene.F @ W.astype(scene.F.dtype).T
 
         def value(V: Array) -> tuple[float, Array]:
-            loss, M = smooth_hinge(mapped @ V.astype(mapped.dtype).T, known)
-            known.subtract_from(M)
-            tied, slope = self._tied(scene, V, along)
-            return loss + tied, M.T @ mapped + slope
+            loss, slope = linear_hinge(mapped, V.T, known)
+            tied, pull = self._tied(scene, V, along)
+            return loss + tied, slope.T + pull
 
         return descend(value, U)
 

@@ -85,7 +85,7 @@ class MaxMargin(LargeMargin):
         history = LabelHistory(Y[:, scene.columns].argmax(axis=1))
         machine, length = self._train(scene, Y, scene.W), 1.0
         for number in range(self.max_rounds):
-            decided = Y if self.rounded else machine.scores[scene.n :]
+            decided = Y if self.rounded else machine.scores
             history.record(decided[:, scene.columns].argmax(axis=1), objective=machine.value, step=length)
             found = self._step(scene, machine, Y) if number + 1 < self.max_rounds else None
             if found is None:
@@ -103,7 +103,7 @@ class MaxMargin(LargeMargin):
 
     def _step(self, scene: Scene, machine: Machine, Y: Array) -> tuple[Machine, Array, float] | None:
         """Towards the labels that promise most: the machine and labels after the step, and its length."""
-        G = -(machine.M + machine.scores)[scene.n :]
+        G = -(machine.M + machine.scores)
         goal = self._one_hot(scene.assign(-G[:, scene.columns]), scene)
         promise = float(np.vdot(G, Y - goal))
         if promise <= SETTLED * machine.value:

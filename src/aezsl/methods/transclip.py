@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.kinds import Count, Positive
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.paired import PairedTransductive
-from aezsl.methods.shared.graph import nearest_rows
+from aezsl.methods.shared.graph import cosine_graph
 
 
 class TransCLIP(PairedTransductive):
@@ -75,7 +74,7 @@ class TransCLIP(PairedTransductive):
         if not len(images):  # a density that is the same everywhere
             return {"means": texts, "precisions": np.zeros(texts.shape[1])}
         answers = log_softmax(self.scale * images @ texts.T, axis=1)
-        W = _neighbour_weights(images, self.n_neighbors)
+        W = cosine_graph(images, self.n_neighbors)
         z = np.exp(answers)
         means, variances = _means(z, images, texts), np.full(texts.shape[1], 1 / texts.shape[1])
         for _ in range(self.max_rounds):
@@ -95,17 +94,6 @@ class TransCLIP(PairedTransductive):
         images = unit_rows(np.asarray(X, dtype=np.float64))
         answers: Array = log_softmax(self.scale * images @ texts.T, axis=1)
         return _log_density(images, means, precisions) + self.lam * answers
-
-
-def _neighbour_weights(images: Array, n_neighbors: int) -> csr_array:
-    """``max(0, f_i'f_j)`` where one of the two is among the nearest of the other."""
-    m, k = len(images), min(n_neighbors, len(images) - 1)
-    if k < 1:
-        return csr_array((m, m))
-    neighbours = nearest_rows(images, k)
-    weights = np.maximum(np.einsum("id,ikd->ik", images, images[neighbours]), 0)
-    W = csr_array((weights.ravel(), neighbours.ravel(), np.arange(m + 1) * k), shape=(m, m))
-    return csr_array(W.maximum(W.T))
 
 
 def _means(z: Array, images: Array, texts: Array) -> Array:

@@ -11,7 +11,7 @@ from aezsl.evaluation.ranking import top_k
 from aezsl.kinds import Count, Fraction, NotNegative
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.paired import PairedTransductive
-from aezsl.methods.shared.graph import nearest_rows
+from aezsl.methods.shared.graph import cosine_graph
 
 #: Propagation ends once no entry changes by more than this part of the largest.
 TOLERANCE = 1e-9
@@ -73,14 +73,7 @@ class ZLaP(PairedTransductive):
             raise ValueError("alpha must lie between 0 and 1, beta and gamma not below 0, n_neighbors at least 1")
         m = len(images)
         of_texts = self._ties(images @ texts.T, self.beta)
-        k = min(self.n_neighbors, m - 1)
-        if k > 0:
-            neighbours = nearest_rows(images, k)
-            weights = np.maximum(np.einsum("id,ikd->ik", images, images[neighbours]), 0) ** self.gamma
-            of_images = csr_array((weights.ravel(), neighbours.ravel(), np.arange(m + 1) * k), shape=(m, m))
-            of_images = csr_array(of_images.maximum(of_images.T))
-        else:
-            of_images = csr_array((m, m))
+        of_images = cosine_graph(images, self.n_neighbors, self.gamma)
         among_texts = csr_array((len(texts), len(texts)))
         W = csr_array(vstack([hstack([among_texts, of_texts.T]), hstack([of_texts, of_images])])) if m else among_texts
         Z = _spread(W, len(texts), self.alpha)

@@ -35,6 +35,20 @@ def heat_kernel_graph(X: Array, n_neighbors: int) -> csr_array:
     return csr_array(W.maximum(W.T))
 
 
+def cosine_graph(X: Array, n_neighbors: int, power: float = 1.0) -> csr_array:
+    """Symmetric weights (n, n) among rows at unit length: powers of their cosines, at least 0.
+
+    They are above 0 at most where one of the two rows is among the ``n_neighbors`` nearest of the other.
+    """
+    n, k = len(X), min(n_neighbors, len(X) - 1)
+    if k < 1:
+        return csr_array((n, n))
+    neighbours = nearest_rows(X, k)
+    weights = np.maximum(np.einsum("id,ikd->ik", X, X[neighbours]), 0) ** power
+    W = csr_array((weights.ravel(), neighbours.ravel(), np.arange(n + 1) * k), shape=(n, n))
+    return csr_array(W.maximum(W.T))
+
+
 def laplacian(W: csr_array) -> csr_array:
     """``diag(W 1) - W``: its quadratic form is half the weighted sum of squared differences over all pairs."""
     return csr_array(diags_array(W.sum(axis=1)) - W)

@@ -1,0 +1,42 @@
+"""Pools that transductive methods meet: too small ones, equal samples, samples of seen and unseen classes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tests.synthetic import Synthetic, make_synthetic
+
+
+def nearest(Z, P):
+    """The row of P that is nearest to each row of Z, literally."""
+    return np.array([[np.sum((z - p) ** 2) for p in P] for z in Z]).argmin(axis=1)
+
+
+def degenerate_pools(data: Synthetic):
+    """One sample, fewer samples than classes, one sample several times, samples that are zero."""
+    d = data.X_new.shape[1]
+    return data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, d))
+
+
+class Mixed(NamedTuple):
+    seen: tuple[np.ndarray, np.ndarray, np.ndarray]  # X, y, S to learn from
+    S: np.ndarray  # targets: the seen classes, then the unseen ones
+    pool: np.ndarray
+    true: np.ndarray
+
+    def accuracies(self, labels):
+        """Of the pool's samples of seen classes, and of unseen ones."""
+        is_seen = self.true < len(self.seen[2])
+        return [float(np.mean(labels[side] == self.true[side])) for side in (is_seen, ~is_seen)]
+
+
+def mixed_pool():
+    """Every third sample of the seen classes is in the pool, with those of the unseen ones."""
+    data = make_synthetic()
+    held_out = np.arange(len(data.X)) % 3 == 0
+    return Mixed(
+        (data.X[~held_out], data.y[~held_out], data.S),
+        np.vstack([data.S, data.S_new]),
+        np.vstack([data.X[held_out], data.X_new]),
+        np.append(data.y[held_out], data.y_new + len(data.S)),
+    )
