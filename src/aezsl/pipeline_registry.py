@@ -4,6 +4,7 @@ from kedro.pipeline import Pipeline, pipeline
 
 from aezsl.methods import METHODS, UNPAIRED
 from aezsl.pipelines import (
+    ablation,
     comparison,
     end_to_end,
     evaluation,
@@ -20,6 +21,7 @@ from aezsl.pipelines import (
     sensitivity,
 )
 from aezsl.pipelines.method.pipeline import create_ranking_node
+from aezsl.reporting.weightings import VARIANTS, Variant
 
 #: What ``kedro run`` without a name runs.
 DEFAULT_METHOD = "aezsl_lr"
@@ -63,6 +65,18 @@ def create_method_pipeline(name: str, setting: str = "zsl") -> Pipeline:
     )
 
 
+def create_variant_pipeline(variant: Variant) -> Pipeline:
+    """The road of a method under one weighting to its metrics, under a namespace of its own, without pictures."""
+    if variant.name == variant.method:
+        return create_method_pipeline(variant.method)
+    stages = method.create_pipeline(METHODS[variant.method], variant={"weighting": variant.weighting})
+    stages = (stages + evaluation.create_pipeline(variant.method)).to_outputs("metrics", "predictions", "record")
+    inputs = {"problem", "problem_recipe", "candidates"} & stages.inputs()
+    parameters = {name: name for name in stages.inputs() if name.startswith("params:")}
+    parameters["params:method"] = f"params:{variant.method}"
+    return pipeline(stages, namespace=variant.name, inputs=inputs, parameters=parameters)
+
+
 def create_end_to_end_pipeline() -> Pipeline:
     """DAEZSL and its network trained together, then ranked and evaluated as every method is."""
     stages = end_to_end.create_pipeline() + Pipeline([create_ranking_node()], tags="training")
@@ -89,6 +103,9 @@ def register_pipelines() -> dict[str, Pipeline]:
         f"sensitivity_{parameter}": methods["aezsl_lr"] + sensitivity.create_pipeline("aezsl_lr", parameter)
         for parameter in ("k", "lambda3")
     }
+    start = road + problem.create_pipeline("zsl")
+    variants = (create_variant_pipeline(variant) for variant in VARIANTS)
+    figures["ablation_weighting"] = sum(variants, start) + ablation.create_pipeline(VARIANTS)
     large_scale = [entry.name for entry in METHODS.values() if entry.large_scale]
     parts = (methods[name] for name in large_scale)
     figures["large_scale"] = sum(parts, Pipeline([])) + evaluation.create_large_scale_pipeline(large_scale)

@@ -96,7 +96,7 @@ def test_memory_does_not_grow_with_the_number_of_targets(monkeypatch):
         targets = rng.normal(size=(n, DATA.S.shape[1]))
         A, lengths = targets @ model.Q_, np.linalg.norm(targets, axis=1)
         tracemalloc.start()
-        _, parts = stream_targets(model.reduced, A, lengths, model.lambdas)
+        _, parts = stream_targets(model.reduced, model.similarity(model.reduced.S), A, lengths, model.lambdas)
         n_seen = sum(part.shape[1] for part in parts)
         used = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -123,6 +123,6 @@ def test_values_at_the_nodes_give_those_of_every_row(smallest):
 def test_the_sum_is_that_of_the_mappings():
     model = fit((0.1, 0.1, 1.0))
     A, lengths = DATA.S_new @ model.Q_, np.linalg.norm(DATA.S_new, axis=1)
-    problem = SharedProblem.of(model.reduced, model.lambdas, A, lengths)
+    problem = SharedProblem.of(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
     Z = shared_sum(target_blocks(A, lengths), problem, show=False)
     assert_equal_to(model.U_ @ Z @ model.Q_.T, sum(model.adapt(DATA.S_new).mappings()), 1e-8)

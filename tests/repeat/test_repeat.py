@@ -121,6 +121,12 @@ def test_a_base_is_run_again_where_its_model_is_gone(there, expected):
     assert finished.with_missing_bases(["gzsl_eszsl", "gzsl_aezsl_t"]) == expected
 
 
+def test_variants_of_a_method_are_measured_and_one_of_them_may_be_the_reference():
+    repeat = Repeat(["ablation_weighting"], [0, 1], reference="aezsl_sim_none")
+    assert {"eszsl", "aezsl_sim", "aezsl_sim_none", "aezsl_cosine"} <= set(repeat._methods)
+    assert repeat._reference == "aezsl_sim_none"
+
+
 @pytest.mark.parametrize(
     ("pipelines", "options", "message"),
     [
@@ -128,7 +134,7 @@ def test_a_base_is_run_again_where_its_model_is_gone(there, expected):
         (["report"], {}, "report measures no method"),
         (["eszsl"], {"name": "aezsl"}, "not a pipeline's name, got 'aezsl'"),
         (["eszsl"], {"name": "../x"}, "one word"),
-        (["eszsl"], {"reference": "nobody"}, "registered method, got 'nobody'"),
+        (["eszsl"], {"reference": "nobody"}, "one of what is repeated, got 'nobody'"),
         (["eszsl"], {"params": {"split": {"seed": 1}}}, "sets split.seed itself"),
     ],
 )

@@ -11,6 +11,7 @@ OTHERS = {
     "semantic_embedding": "descriptions of classes -> vectors",
     "sensitivity_k": "accuracy of aezsl_lr against k, the paper's figure of robustness",
     "sensitivity_lambda3": "accuracy of aezsl_lr against lambda3, likewise",
+    "ablation_weighting": "AEZSL with other weights or none, beside ESZSL: what its weights contribute",
     "large_scale": "methods for thousands of classes: candidate lists, hit@K, hierarchical precision",
     "daezsl_end_to_end": "DAEZSL from images, its network learning with it",
     "qualitative": "where AEZSL is right and ESZSL wrong, and why",

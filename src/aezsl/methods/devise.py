@@ -5,12 +5,11 @@ from typing import Any, ClassVar, Literal
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.kinds import Count, Positive, Seed
-from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.ranking import RankingMethod
 from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
 
 
-class DeViSE(LinearZeroShotClassifier):
+class DeViSE(RankingMethod):
     r"""Deep visual-semantic embedding on given features: images mapped next to their class vector by a rank loss.
 
     .. math::
@@ -65,21 +64,18 @@ class DeViSE(LinearZeroShotClassifier):
     M_: Array
 
     def _fit(self, seen: SeenData) -> None:
+        self.M_ = self._descend(seen).T
+
+    def loss_settings(self) -> dict[str, Any]:
+        """All violating classes count, or one of them."""
         if self.violator not in ("all", "first"):
             raise ValueError(f"violator must be 'all' or 'first', got {self.violator!r}")
-        (W,) = minimise_ranking_loss(
-            seen.X,
-            seen.y,
-            unit_rows(seen.S),
-            violator=self.violator,
-            margin=self.margin,
-            learning_rate=self.learning_rate,
-            n_epochs=self.n_epochs,
-            batch_size=self.batch_size,
-            random_state=self.random_state,
-        )
-        self.M_ = W.T
+        return {"violator": self.violator, "margin": self.margin}
+
+    def class_vectors(self, S: Array) -> Array:
+        """Class vectors have unit length."""
+        return unit_rows(S)
 
     def _classifiers(self, S_target: Array) -> Array:
         # The length of M x is common to all classes, so this ranks as the cosine does.
-        return self.M_.T @ unit_rows(S_target).T
+        return self.M_.T @ self.class_vectors(S_target).T

@@ -32,6 +32,10 @@ class Entry:
 
 
 _ENTRIES = (
+    Entry("adaptive_devise", "DeViSE, adaptive", "adaptive.adaptive_devise:AdaptiveDeViSE"),
+    Entry("adaptive_eszsl", "ESZSL, adaptive", "adaptive.adaptive_eszsl:AdaptiveESZSL", "statistics"),
+    Entry("adaptive_ridge", "Shigeto et al., adaptive", "adaptive.adaptive_ridge:AdaptiveRidge", "statistics"),
+    Entry("adaptive_sje", "SJE, adaptive", "adaptive.adaptive_sje:AdaptiveSJE"),
     Entry("aezsl", "AEZSL", "aezsl.aezsl:AEZSL", "statistics", large_scale=True),
     Entry("aezsl_lr", "AEZSL_LR", "refinement.aezsl_lr:AEZSLLR", "statistics", refines="aezsl", pool=True),
     Entry(
@@ -70,6 +74,7 @@ _ENTRIES = (
     Entry("latem", "LatEm", "latem:LatEm"),
     Entry("lrl", "Li et al. 2015", "lrl:LRL", pool=True),
     Entry("max_margin", "Li and Guo", "max_margin:MaxMargin", pool=True),
+    Entry("ridge", "Shigeto et al.", "ridge:Ridge", "statistics"),
     Entry("rkt", "RKT", "rkt:RKT", "statistics"),
     Entry("secml", "SECML", "secml:SECML"),
     Entry("sje", "SJE", "sje:SJE"),

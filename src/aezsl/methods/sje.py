@@ -5,12 +5,11 @@ from typing import Any, ClassVar
 
 from aezsl.arrays import Array
 from aezsl.kinds import Count, Positive, Seed
-from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.ranking import RankingMethod
 from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.ranking_sgd import minimise_ranking_loss
 
 
-class SJE(LinearZeroShotClassifier):
+class SJE(RankingMethod):
     r"""Structured joint embedding: one bilinear mapping, trained as a structured support vector machine.
 
     .. math::
@@ -59,17 +58,11 @@ class SJE(LinearZeroShotClassifier):
     W_: Array
 
     def _fit(self, seen: SeenData) -> None:
-        (self.W_,) = minimise_ranking_loss(
-            seen.X,
-            seen.y,
-            seen.S,
-            violator="max",
-            margin=1.0,
-            learning_rate=self.learning_rate,
-            n_epochs=self.n_epochs,
-            batch_size=self.batch_size,
-            random_state=self.random_state,
-        )
+        self.W_ = self._descend(seen)
+
+    def loss_settings(self) -> dict[str, Any]:
+        """The most violating class counts."""
+        return {"violator": "max", "margin": 1.0}
 
     def _classifiers(self, S_target: Array) -> Array:
         return self.W_ @ S_target.T

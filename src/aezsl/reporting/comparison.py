@@ -81,7 +81,7 @@ def comparison_table(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
                 "kind": _kind(METHODS[str(name)]) if registered else kind,
                 "state": _state(registered, "metrics" in found, metrics),
                 **metric_values("table1", metrics),
-                **_paired(found.get("predictions"), reference if name != REFERENCE else None),
+                **paired_columns(found.get("predictions"), reference if name != REFERENCE else None),
                 "fit_seconds": record.get("fit_seconds", np.nan),
                 "fit_and_rank_seconds": sum(seconds),
                 "memory_mb": max(memory, default=np.nan),
@@ -92,7 +92,7 @@ def comparison_table(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _paired(predictions: pd.DataFrame | None, reference: pd.DataFrame | None) -> dict[str, float]:
+def paired_columns(predictions: pd.DataFrame | None, reference: pd.DataFrame | None) -> dict[str, float]:
     """Difference of per-class accuracy to the reference on the same images, in points; NaN where there is none."""
     found = (np.nan, np.nan, np.nan, np.nan)
     if predictions is not None and reference is not None:

@@ -29,6 +29,7 @@ WORTH_A_LOOK = {
     "predictions_table": "all names",
     "new_predictions_table": "all names",
     "table1_text": "table",
+    "weighting_text": "table",
     "large_scale_table": "table",
     "report_page": "page",
     "mlflow_model": "model",

@@ -42,6 +42,10 @@ class SelectionStore:
         with written_whole(self.path) as path:
             table.to_csv(path, index=False)
 
+    def best_score(self) -> float:
+        """The mean accuracy of the chosen point on validation classes; NaN where there was nothing to choose."""
+        return float(pd.read_csv(self.path)["mean"].iloc[0])
+
     def forget(self) -> None:
         """Without a selection there are no scores: those of a former run are not of this one."""
         self.path.unlink(missing_ok=True)

@@ -76,8 +76,8 @@ class Repeat:
         self._order = {name: place for place, name in enumerate([*METHODS, *(f"gzsl_{name}" for name in METHODS)])}
         self._methods.sort(key=lambda method: self._order.get(method, -1))
         self._reference = (reference or default_reference(self._methods)).removeprefix("gzsl_")
-        if self._reference not in METHODS:
-            raise DataError(f"--reference must be a registered method, got {reference!r}")
+        if self._reference not in (*METHODS, *self._methods):
+            raise DataError(f"--reference must be a registered method or one of what is repeated, got {reference!r}")
         self._measured: dict[int, dict[str, dict[str, float]]] = {}
         self._problems: dict[str, dict[str, Any]] = {}  # of the last split, by setting
 

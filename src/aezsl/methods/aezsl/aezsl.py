@@ -16,13 +16,13 @@ from aezsl.methods.aezsl.solver import (
     decompose_targets,
     solve_targets,
     spectra_mb,
-    squared_cosines,
 )
 from aezsl.methods.aezsl.streamed import stream_targets
 from aezsl.methods.aezsl.sweeps import sweep_targets
 from aezsl.methods.base import LinearZeroShotClassifier, Needs
 from aezsl.methods.classifiers import TargetClassifier
 from aezsl.methods.seen import SeenData
+from aezsl.methods.shared.similarity import SimilarityWeights, Weighting, check_weighting
 from aezsl.methods.targets import Targets
 
 #: From this many targets on, one solution costs less streamed than from eigenvectors that are kept.
@@ -69,6 +69,9 @@ class AEZSL(LinearZeroShotClassifier):
         Budget for arrays that grow with the number of targets. Up to it ``direct`` keeps one r x r matrix per target
         (r = rank of S) and works through the rest in blocks that fit; beyond it, the targets are streamed
         (``streamed``): the same solution from two passes over them, in memory that does not grow with their number.
+    weighting : str
+        How much the task of a seen class counts for a target: ``cosine_squared``, the objective above; ``none``, which
+        leaves one mapping that all targets share; or another of ``shared.similarity``. All are solved exactly.
 
     """
 
@@ -79,6 +82,7 @@ class AEZSL(LinearZeroShotClassifier):
     tol: Positive = 1e-12
     max_iter: Count = 1000
     memory_mb: Positive = 2048
+    weighting: Weighting = "cosine_squared"
 
     # The paper's grid, 10^-3 to 10^3 for each: 343 points, which share their decompositions.
     grid: ClassVar[Mapping[str, list[float]]] = {
@@ -111,6 +115,7 @@ class AEZSL(LinearZeroShotClassifier):
 
     def _check_parameters(self) -> None:
         self.lambdas.check()
+        check_weighting(self.weighting)
         if self.solver not in ("direct", "alternating"):
             raise ValueError(f"unknown solver {self.solver!r}; expected 'direct' or 'alternating'")
         if not (self.tol > 0 and self.max_iter >= 1 and self.memory_mb > 0):
@@ -123,7 +128,8 @@ class AEZSL(LinearZeroShotClassifier):
         S_target = targets.S
         if self.solver == "direct" and self._table_pays(targets):
             # Many points of a grid for the same targets: a table of solutions serves all of them.
-            table = targets.once(self.M_, "aezsl table", lambda: PathTable(self.reduced, self._spectra(targets)))
+            key = ("aezsl table", self.weighting)
+            table = targets.once(self.M_, key, lambda: PathTable(self.reduced, self._spectra(targets)))
             return AEZSLClassifier(self, S_target, self.U_ @ table.classifiers(self.lambdas))
         if self.solver == "alternating":
             W, trace = sweep_targets(self.reduced, self._spectra(targets), self.lambdas, *self._limits)
@@ -139,7 +145,8 @@ class AEZSL(LinearZeroShotClassifier):
             Z, P = solve_targets(self.reduced, spectra, self.lambdas, *self._limits)
             return (Z @ spectra.basis.T if self.lambda3 > 0 else None), self.U_ @ P
         A, lengths = targets.S @ self.Q_, np.linalg.norm(targets.S, axis=1)
-        total, parts = stream_targets(self.reduced, A, lengths, self.lambdas, targets.progress)
+        seen = self.reduced
+        total, parts = stream_targets(seen, self.similarity(seen.S), A, lengths, self.lambdas, targets.progress)
         classifiers = np.empty((len(self.U_), len(A)))
         start = 0
         for part in parts:
@@ -170,16 +177,21 @@ class AEZSL(LinearZeroShotClassifier):
             )
         # Where there is a table, it takes the place of the right sides.
         keep_mb = 0.0 if self._table_pays(targets) else self.memory_mb
-        return targets.once(self.M_, ("aezsl spectra", keep_mb), lambda: self._decompose(targets.S, keep_mb))
+        key = ("aezsl spectra", self.weighting, keep_mb)
+        return targets.once(self.M_, key, lambda: self._decompose(targets.S, keep_mb))
 
     def _decompose(self, S_target: Array, keep_mb: float | None = None) -> TargetSpectra:
-        weights = squared_cosines(S_target, self.S_)
+        weights = self.similarity(self.S_)(S_target)
         budget = self.memory_mb if keep_mb is None else keep_mb
         return decompose_targets(self.reduced, weights, S_target @ self.Q_, budget)
 
     @property
     def _limits(self) -> tuple[float, int, float]:
         return self.tol, self.max_iter, self.memory_mb
+
+    def similarity(self, S: Array) -> SimilarityWeights:
+        """The weights of the seen classes, whose semantics S are given on the dimensions or on the basis Q."""
+        return SimilarityWeights.of(S, self.weighting)
 
     @property
     def lambdas(self) -> Lambdas:

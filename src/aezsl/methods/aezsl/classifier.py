@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aezsl.arrays import Array
-from aezsl.methods.aezsl.solver import squared_cosines, target_mapping
+from aezsl.methods.aezsl.solver import target_mapping
 from aezsl.methods.aezsl.sweeps import objective_terms
 from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.targets import Targets
@@ -71,7 +71,7 @@ class AEZSLClassifier(LinearClassifier):
     def objective(self) -> dict[str, float]:
         """The objective at these mappings: its four terms and their total."""
         reduced = Mappings(self._reduced_mapping(), range(len(self.S_target)))
-        weights = squared_cosines(self.S_target, self.model.S_)
+        weights = self.model.similarity(self.model.S_)(self.S_target)
         return objective_terms(self.model.reduced, weights, reduced, self.model.lambdas)
 
     def state(self) -> dict[str, Any]:
@@ -96,12 +96,11 @@ class AEZSLClassifier(LinearClassifier):
             Z = np.zeros((1, model.Q_.shape[1]))
         elif Z is None:  # the classifiers came from the table of a grid
             Z, _ = model._solve(Targets(S_target))
-        seen, total = model.reduced, Z
+        seen, total, similarity = model.reduced, Z, model.similarity(model.S_)
         assert total is not None  # coupled targets always have it
 
         def build(c: int) -> Array:
-            one = S_target[c : c + 1]
-            weights = squared_cosines(one, model.S_)
-            return target_mapping(seen, weights[0], model.lambdas, total, len(S_target))
+            weights = similarity(S_target[c : c + 1])[0]
+            return target_mapping(seen, weights, model.lambdas, total, len(S_target))
 
         return build

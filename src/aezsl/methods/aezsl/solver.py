@@ -7,7 +7,8 @@ Setting the gradient of the objective to zero gives, for all targets c together,
 with :math:`L = X'X`, :math:`T_c = S' \mathrm{diag}(s_c^2) S + \lambda_1 I` and
 :math:`N_c = X'Y \mathrm{diag}(s_c^2) S`. Everything here is written on the eigenvectors U of L (features), on a basis
 of the rows of S (semantics), and per target on the eigenvectors :math:`V_c` of
-:math:`S' \mathrm{diag}(s_c^2) S = V_c \mathrm{diag}(t_c) V_c'`. None of the three depends on a lambda.
+:math:`S' \mathrm{diag}(s_c^2) S = V_c \mathrm{diag}(t_c) V_c'`. None of the three depends on a lambda. The weights
+:math:`s_c^2` are whatever not negative numbers ``shared.similarity`` gives: squared cosines, unless asked otherwise.
 
 With :math:`k = \lambda_2 + C \lambda_3`, :math:`D_c = 1 / (l (t_c + \lambda_1)' + k)` and the sum
 :math:`Z = \sum_j W_j`, every mapping is :math:`W_c = ((N_c + \lambda_3 Z) V_c * D_c) V_c'`, and Z solves
@@ -75,7 +76,7 @@ class ReducedSeen:
 class TargetSpectra:
     """The targets' weights and decompositions, in the semantic basis that makes the mean of all T_c diagonal."""
 
-    weights: Array  # (C, Cs) squared cosines
+    weights: Array  # (C, Cs) s_c^2
     basis: Array  # (r, r) from the basis of ReducedSeen to this one
     S: Array  # (Cs, r) seen semantics
     A: Array  # (C, r) target semantics
@@ -90,19 +91,13 @@ class TargetSpectra:
         return self.A.shape[0], self.A.shape[1]
 
 
-def squared_cosines(A: Array, S: Array) -> Array:
-    """The weights s_c^2 (C, Cs): a negative cosine weighs as much as a positive one, as the objective says."""
-    cosines = (A @ S.T) / np.outer(np.linalg.norm(A, axis=1), np.linalg.norm(S, axis=1))
-    return np.square(cosines)
-
-
 def spectra_mb(n_targets: int, rank: int) -> float:
     """Memory of the eigenvectors of n_targets targets and of one narrow block of work on them."""
     return 8 * n_targets * rank * (rank + 16 * BLOCK_ARRAYS) / MB
 
 
 def decompose_targets(seen: ReducedSeen, weights: Array, A: Array, memory_mb: float) -> TargetSpectra:
-    """One eigen-decomposition per target; weights (C, Cs) squared cosines, A (C, r) target semantics."""
+    """One eigen-decomposition per target; weights (C, Cs) s_c^2, A (C, r) target semantics."""
     C, r = A.shape
     t_mean, basis = eigh((seen.S.T * weights.mean(axis=0)) @ seen.S)
     S, A = seen.S @ basis, A @ basis

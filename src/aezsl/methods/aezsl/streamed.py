@@ -39,6 +39,7 @@ from aezsl.arrays import Array
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
 from aezsl.methods.aezsl.solver import Lambdas, ReducedSeen
+from aezsl.methods.shared.similarity import SimilarityWeights
 
 #: Targets of a task at most: some twenty seconds of work at rank 384, whose result is a hundred megabytes at most.
 BLOCK_TARGETS = 256
@@ -80,28 +81,29 @@ class SharedProblem:
     """What every task needs: the seen data, the lambdas, and the shifts of the rows."""
 
     seen: ReducedSeen
-    lengths: Array  # (Cs,) of the seen classes' semantics
+    similarity: SimilarityWeights  # on the basis of ``seen``
     lambdas: Lambdas
     n_targets: int
     shifts: Shifts
 
     @classmethod
-    def of(cls, seen: ReducedSeen, lambdas: Lambdas, A: Array, lengths: Array) -> "SharedProblem":
+    def of(
+        cls, seen: ReducedSeen, similarity: SimilarityWeights, lambdas: Lambdas, A: Array, lengths: Array
+    ) -> "SharedProblem":
         """For targets A (C, r) that are solved together."""
         sigma = lambdas.lambda1 + (lambdas.lambda2 + len(A) * lambdas.lambda3) / seen.l
-        seen_lengths = np.linalg.norm(seen.S, axis=1)
-        shifts = Shifts.for_rows(sigma, largest_norm(seen.S, seen_lengths, A, lengths))
-        return cls(seen, seen_lengths, lambdas, len(A), shifts)
+        shifts = Shifts.for_rows(sigma, largest_norm(seen.S, similarity, A, lengths))
+        return cls(seen, similarity, lambdas, len(A), shifts)
 
     def decompose(self, a: Array, length: float) -> tuple[Array, Array, Array]:
-        """The squared cosines (Cs,), and eigenvalues (r,) and eigenvectors (r, r) of a target's matrix T_c."""
-        cosines = (self.seen.S @ a) / (self.lengths * length)
-        half = self.seen.S * np.abs(cosines)[:, None]
+        """The weights (Cs,), and eigenvalues (r,) and eigenvectors (r, r) of a target's matrix T_c."""
+        weights = self.similarity(a[None], np.array([length]))[0]
+        half = self.seen.S * np.sqrt(weights)[:, None]
         t, V = eigh(half.T @ half)  # a matrix times its own transpose: BLAS computes only half of it
-        return np.square(cosines), t.clip(min=0), V  # a Gram matrix has no negative eigenvalue; rounding does
+        return weights, t.clip(min=0), V  # a Gram matrix has no negative eigenvalue; rounding does
 
 
-def largest_norm(S: Array, seen_lengths: Array, A: Array, lengths: Array) -> float:
+def largest_norm(S: Array, similarity: SimilarityWeights, A: Array, lengths: Array) -> float:
     r"""The largest Frobenius norm of a target's matrix, a bound of all eigenvalues.
 
     It needs none of the matrices: :math:`\|T_c\|_F^2 = w' ((S S') * (S S')) w` with the weights :math:`w = s_c^2`.
@@ -109,7 +111,7 @@ def largest_norm(S: Array, seen_lengths: Array, A: Array, lengths: Array) -> flo
     kernel, largest = np.square(S @ S.T), 0.0
     for i in range(0, len(A), BLOCK_TARGETS):
         rows = slice(i, i + BLOCK_TARGETS)
-        weights = np.square((A[rows] @ S.T) / np.outer(lengths[rows], seen_lengths))
+        weights = similarity(A[rows], lengths[rows])
         largest = max(largest, float(np.einsum("ij,ij->i", weights @ kernel, weights).max()))
     return float(np.sqrt(largest)) or 1.0  # zero where all targets are at right angles to all seen classes
 
@@ -197,14 +199,14 @@ def solve_rows(B: Array, F: Array, problem: SharedProblem) -> Array:
 
 
 def stream_targets(
-    seen: ReducedSeen, A: Array, lengths: Array, lambdas: Lambdas, show: bool = True
+    seen: ReducedSeen, similarity: SimilarityWeights, A: Array, lengths: Array, lambdas: Lambdas, show: bool = True
 ) -> tuple[Array | None, Iterator[Array]]:
     """The sum Z (q, r) of all mappings, where lambda3 > 0, and the classifiers (q, n) of one block after the other.
 
-    A (C, r) target semantics on the basis of ``seen``, lengths (C,) of the whole vectors. The tasks are carried out by
-    ``aezsl.machine.workers.workers()``; show : whether to show how far the work is.
+    A (C, r) target semantics, and similarity, on the basis of ``seen``; lengths (C,) of the whole vectors. The tasks
+    are carried out by ``aezsl.machine.workers.workers()``; show : whether to show how far the work is.
     """
-    problem = SharedProblem.of(seen, lambdas, A, lengths)
+    problem = SharedProblem.of(seen, similarity, lambdas, A, lengths)
     blocks = target_blocks(A, lengths)
     Z = shared_sum(blocks, problem, show) if lambdas.lambda3 > 0 else None
     parts = workers().map(block_classifiers, blocks, problem, Z)

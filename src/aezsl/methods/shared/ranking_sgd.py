@@ -1,5 +1,6 @@
 """Ranking losses of bilinear compatibilities and their stochastic gradient descent (SJE, LatEm, DeViSE)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,22 @@ def compatibilities(W: Array, X: Array, S: Array) -> tuple[Array, Labels]:
 
 
 def ranking_loss(
-    W: Array, X: Array, y: Labels, S: Array, margin: float, violator: str, rng: np.random.Generator
+    W: Array,
+    X: Array,
+    y: Labels,
+    S: Array,
+    margin: float,
+    violator: str,
+    rng: np.random.Generator,
+    importance: Array | None = None,
 ) -> tuple[float, Array]:
     r"""Mean ranking loss of a batch and its (sub)gradient by W (K, d, a).
 
     With the violations :math:`v_c = \max(0, \mathrm{margin} + F(x, s_c) - F(x, s_y))` of the classes c other than
     y, a sample's loss is the largest of them (``max``), their sum (``all``), that of one class drawn uniformly
     (``random``), or that of the first violating class in a random order (``first``).
+
+    importance : factors (n,) of the samples' losses; all ones unless given.
     """
     rows = np.arange(len(X))
     F, best = compatibilities(W, X, S)
@@ -45,11 +55,56 @@ def ranking_loss(
         only = np.zeros_like(weights)
         only[rows, chosen] = weights[rows, chosen]
         weights = only
+    if importance is not None:
+        weights *= importance[:, None]
     loss = float((weights * violations).sum() / len(X))
     weights[rows, y] = -weights.sum(axis=1)  # and the true class up, as often
     weights /= len(X)
     gradient = np.stack([X.T @ (np.where(best == k, weights, 0) @ S) for k in range(len(W))])
     return loss, gradient
+
+
+@dataclass(frozen=True)
+class RankingDescent:
+    """Constant-rate gradient steps over shuffled mini-batches of training samples.
+
+    Steps stay in the row space of S, so they are taken on coordinates in an orthonormal basis of it: the same
+    iterates, without the width of S. Single precision: the noise of the descent is far above its rounding.
+    """
+
+    X: Array  # (n, d)
+    y: Labels  # (n,)
+    S: Array  # (C, r) class vectors on the basis
+    violator: str
+    margin: float
+    learning_rate: float
+    batch_size: int
+
+    @classmethod
+    def on_basis(cls, X: Array, y: Labels, S: Array, basis: Array, **settings: Any) -> "RankingDescent":
+        """For class vectors S (C, a) whose rows lie in the span of the basis (a, r)."""
+        return cls(np.asarray(X, dtype=np.float32), y, (S @ basis).astype(np.float32), **settings)
+
+    def start(self, basis: Array, rng: np.random.Generator, n_maps: int = 1) -> Array:
+        """The usual N(0, 1/d) as W (n_maps, d, r); outside of the basis W is zero, as nothing is ever learnt there.
+
+        Drawn on the semantic dimensions themselves: a basis is only known up to signs, which differ between machines.
+        """
+        drawn = rng.standard_normal((n_maps, self.X.shape[1], len(basis))) @ basis
+        W: Array = (drawn / np.sqrt(self.X.shape[1])).astype(np.float32)
+        return W
+
+    def descend(self, W: Array, n_epochs: int, rng: np.random.Generator, class_weights: Array | None = None) -> None:
+        """Change W (n_maps, d, r) by ``n_epochs`` passes; the samples of a class count by its weight (C,)."""
+        importance = None if class_weights is None else class_weights.astype(np.float32)[self.y]
+        n_batches = max(1, round(len(self.X) / self.batch_size))
+        for _ in range(n_epochs):
+            for batch in np.array_split(rng.permutation(len(self.X)), n_batches):
+                counts = None if importance is None else importance[batch]
+                sample = self.X[batch], self.y[batch], self.S, self.margin, self.violator, rng, counts
+                W -= self.learning_rate * ranking_loss(W, *sample)[1]
+        if not np.isfinite(W).all():
+            raise ValueError(f"the descent diverged at learning_rate={self.learning_rate}; take a smaller one")
 
 
 def minimise_ranking_loss(
@@ -65,29 +120,19 @@ def minimise_ranking_loss(
     random_state: int,
     n_maps: int = 1,
 ) -> Array:
-    """W (n_maps, d, a) after ``n_epochs`` passes of constant-rate gradient steps over shuffled mini-batches.
-
-    Steps stay in the row space of S, so they are taken on coordinates in an orthonormal basis of it: the same
-    iterates, without the width of S. The start is the usual N(0, 1/d) in those coordinates; outside of them W is
-    zero, as nothing there is ever learnt. Single precision: the noise of the descent is far above its rounding.
-    """
-    _check_parameters(violator, margin, learning_rate, n_epochs, batch_size, n_maps)
+    """W (n_maps, d, a) after ``n_epochs`` passes of a ``RankingDescent``."""
+    check_descent(violator, margin, learning_rate, n_epochs, batch_size, n_maps)
     basis, _ = row_space_eigh(S)
-    X, coordinates = np.asarray(X, dtype=np.float32), (S @ basis).astype(np.float32)
+    settings = {"violator": violator, "margin": margin, "learning_rate": learning_rate, "batch_size": batch_size}
+    descent = RankingDescent.on_basis(X, y, S, basis, **settings)
     rng = np.random.default_rng(random_state)
-    # Drawn on the semantic dimensions themselves: a basis is only known up to signs, which differ between machines.
-    start = rng.standard_normal((n_maps, X.shape[1], S.shape[1])) @ basis
-    W: Array = (start / np.sqrt(X.shape[1])).astype(np.float32)
-    n_batches = max(1, round(len(X) / batch_size))
-    for _ in range(n_epochs):
-        for batch in np.array_split(rng.permutation(len(X)), n_batches):
-            W -= learning_rate * ranking_loss(W, X[batch], y[batch], coordinates, margin, violator, rng)[1]
-    if not np.isfinite(W).all():
-        raise ValueError(f"the descent diverged at learning_rate={learning_rate}; take a smaller one")
+    W = descent.start(basis, rng, n_maps)
+    descent.descend(W, n_epochs, rng)
     return W.astype(np.float64) @ basis.T
 
 
-def _check_parameters(violator: str, margin: float, learning_rate: float, *counts: Any) -> None:
+def check_descent(violator: str, margin: float, learning_rate: float, *counts: Any) -> None:
+    """Refuse what no descent can use; counts : passes, samples per step, mappings."""
     if violator not in VIOLATORS:
         raise ValueError(f"unknown violator {violator!r}; expected one of: {', '.join(VIOLATORS)}")
     if not (margin > 0 and learning_rate > 0):

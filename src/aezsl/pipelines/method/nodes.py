@@ -26,12 +26,14 @@ def select(
     base_chosen: dict[str, Any] | None = None,
     base_normalisation: Normalisation | None = None,
     calibration: dict[str, Any] | None = None,
+    variant: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], Normalisation, dict[str, Any]]:
     """The parameters and the normalisation to use, chosen on validation classes; and among which values.
 
-    A method that refines another keeps what was chosen for that one alone.
+    A method that refines another keeps what was chosen for that one alone. variant : parameters that have one value
+    whatever the configuration says.
     """
-    init = {**(base_chosen or {}), **method["init"]}
+    init = {**(base_chosen or {}), **method["init"], **(variant or {})}
     grid = effective_grid(name, method["grid"])
     ways = [base_normalisation] if base_normalisation else suitable_normalisations(name, problem, init)
     return *select_parameters(name, problem, init, grid, selection, store, ways, calibration), grid

@@ -1,5 +1,7 @@
 """problem -> parameters -> model -> classifier of the targets -> ranking: the one template of all methods."""
 
+from typing import Any
+
 from kedro.pipeline import Node, Pipeline, node
 
 from aezsl.methods import Entry
@@ -16,12 +18,13 @@ from aezsl.pipelines.method.nodes import (
 )
 
 
-def create_pipeline(method: Entry, setting: str = "zsl") -> Pipeline:
+def create_pipeline(method: Entry, setting: str = "zsl", variant: dict[str, Any] | None = None) -> Pipeline:
     """The road of one method; the caller puts it under the method's namespace.
 
+    variant : parameters that have one value whatever the configuration says.
     A method with a pool adapts in a stage of its own, the pipeline ``label_refinement``.
     """
-    nodes = [_select(method, setting), *_fit(method)]
+    nodes = [_select(method, setting, variant), *_fit(method)]
     if not method.pool:
         inputs = {"trained": "model", "problem": "problem", "normalisation": "normalisation"}
         nodes.append(node(adapt, inputs, ["classifier", "adapt_cost"], name="adapt"))
@@ -36,7 +39,7 @@ def create_ranking_node(setting: str = "zsl") -> Node:
     return node(rank_both_sides, inputs, ["seen_ranking", "unseen_ranking", "record"], name="rank_both_sides")
 
 
-def _select(method: Entry, setting: str) -> Node:
+def _select(method: Entry, setting: str, variant: dict[str, Any] | None) -> Node:
     inputs = {
         "problem": "problem",
         "method": "params:method",
@@ -48,7 +51,7 @@ def _select(method: Entry, setting: str) -> Node:
     if method.refines:
         inputs |= {"base_chosen": "base_chosen", "base_normalisation": "base_normalisation"}
     outputs = ["chosen", "normalisation", "grid"]
-    return node(with_fixed(select, name=method.name), inputs, outputs, name="select_parameters")
+    return node(with_fixed(select, name=method.name, variant=variant), inputs, outputs, name="select_parameters")
 
 
 def _fit(method: Entry) -> list[Node]:

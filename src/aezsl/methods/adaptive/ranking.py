@@ -1,0 +1,71 @@
+"""Ranking losses with similarity-weighted class tasks per target."""
+
+import json
+
+import numpy as np
+
+from aezsl.arrays import Array, Labels
+from aezsl.kinds import Count
+from aezsl.machine.workers import run_side_by_side
+from aezsl.methods.adaptive.adaptive import Adaptive
+from aezsl.methods.classifiers import LinearClassifier
+from aezsl.methods.ranking import RankingMethod
+from aezsl.methods.seen import SeenData
+from aezsl.methods.shared.linalg import row_space_eigh
+from aezsl.methods.shared.ranking_sgd import RankingDescent, check_descent
+from aezsl.methods.targets import Targets
+
+
+class AdaptiveRanking(Adaptive, RankingMethod):
+    r"""A ranking method whose last passes are every target's own.
+
+    .. math:: \min_{W_t} \frac1n \sum_j w_{tj} \sum_{i: y_i = j} \ell(W_t; x_i, j)
+
+    where :math:`\ell` is the plain method's loss of a sample of class j, and the weights of a target are scaled to a
+    mean of one over the samples, so that the rate means for all what it means for the plain method. There is no
+    penalty: the start and the number of passes are the regularisation. So the first passes are those of the plain
+    method, once for all targets, and only the last ``n_own_epochs`` of the ``n_epochs`` go on for each target from
+    there, with its weights, over the same batches in the same order. With weights of one they are the plain method's.
+
+    An adaptation costs ``n_own_epochs`` passes over the samples per target, which the model therefore keeps.
+    """
+
+    n_own_epochs: Count = 1
+
+    X_: Array  # (n, d) samples, single precision
+    y_: Labels  # (n,) their classes
+    basis_: Array  # (a, r) of the rows of the class vectors
+    start_: Array  # (d, r) the mapping after the passes that all targets share
+    generator_: str  # the state of the random numbers then
+
+    def _fit_tasks(self, seen: SeenData) -> None:
+        settings = self.descent_settings()
+        check_descent(settings["violator"], settings["margin"], self.learning_rate, self.n_epochs, self.batch_size, 1)
+        if self.n_own_epochs < 1:
+            raise ValueError(f"n_own_epochs must be at least 1, got {self.n_own_epochs}")
+        self.X_ = seen.once("single precision", lambda: np.array(seen.X, dtype=np.float32))
+        self.y_ = seen.y
+        self.basis_ = seen.once("class vectors", lambda: row_space_eigh(self.class_vectors(seen.S))[0])
+        rng, descent = np.random.default_rng(self.random_state), self._descent()
+        W = descent.start(self.basis_, rng)
+        descent.descend(W, max(0, self.n_epochs - self.n_own_epochs), rng)
+        self.start_, self.generator_ = W[0], json.dumps(rng.bit_generator.state)
+
+    def _descent(self) -> RankingDescent:
+        vectors = self.class_vectors(self.S_)
+        return RankingDescent.on_basis(self.X_, self.y_, vectors, self.basis_, **self.descent_settings())
+
+    def _adapt_weighted(self, targets: Targets, weights: Array) -> LinearClassifier:
+        vectors, descent = self.class_vectors(targets.S) @ self.basis_, self._descent()
+        scale = (weights @ np.bincount(self.y_, minlength=len(self.S_)) / len(self.y_))[:, None]
+        scaled = np.divide(weights, scale, out=np.zeros_like(weights), where=scale > 0)
+        P = np.empty((self.start_.shape[0], len(vectors)))
+
+        def at_target(c: int) -> None:
+            rng, W = np.random.default_rng(), self.start_[None].copy()
+            rng.bit_generator.state = json.loads(self.generator_)
+            descent.descend(W, min(self.n_epochs, self.n_own_epochs), rng, scaled[c])
+            P[:, c] = W[0].astype(np.float64) @ vectors[c]
+
+        run_side_by_side(at_target, range(len(vectors)))
+        return LinearClassifier(self, targets.S, P)

@@ -1,0 +1,3 @@
+from aezsl.pipelines.ablation.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from aezsl.methods import make_method
+from tests.methods.contract import MethodContract
+from tests.oracles.aezsl import cosines, one_hot
+from tests.synthetic import make_synthetic
+
+
+class TestAdaptiveESZSL(MethodContract):
+    method = "adaptive_eszsl"
+    params = {"gamma": 0.1, "lam": 0.1}
+
+
+@pytest.mark.parametrize("shape", [{"d": 24, "a": 10}, {"d": 60, "a": 40, "per_class": 1}])
+def test_gradient_of_every_target_s_objective_vanishes(shape):
+    data = make_synthetic(n_unseen=3, **shape)
+    gamma, lam = 0.3, 2.0
+    P = make_method("adaptive_eszsl", gamma=gamma, lam=lam).fit(*data[:3]).classifiers(data.S_new)
+    X, S, Y = data.X, data.S, one_hot(data.y, len(data.S))
+    for s, a, p in zip(cosines(data.S_new, S), data.S_new, P.T, strict=True):
+        D = np.diag(s**2)
+        right = np.linalg.solve(S.T @ D @ S + lam * np.eye(S.shape[1]), (X.T @ Y @ D @ S).T).T
+        W = np.linalg.solve(X.T @ X + gamma * np.eye(X.shape[1]), right)
+        gradient = X.T @ (X @ W @ S.T - Y) @ D @ S + gamma * W @ S.T @ D @ S + lam * (X.T @ X @ W + gamma * W)
+        assert np.abs(gradient).max() < 1e-9 * np.abs(X.T @ Y).max()
+        np.testing.assert_allclose(p, W @ a, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("bad", [{"gamma": 0.0}, {"lam": -1.0}])
+def test_regularisation_must_be_positive(bad):
+    with pytest.raises(ValueError, match="must be positive"):
+        make_method("adaptive_eszsl", **bad).fit(*make_synthetic()[:3])
