@@ -60,7 +60,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     """The parameters of a request, checked and completed; ``classes`` becomes the text of a table."""
     if params is not None and not isinstance(params, Mapping):
         raise RequestError(f"params must be an object of {', '.join(DEFAULTS)}, got {type(params).__name__}")
-    refuse_unknown(params or {})
+    _refuse_unknown(params or {})
     given = {**DEFAULTS, **{key: value for key, value in (params or {}).items() if value is not None}}
     top = given["top"]
     if isinstance(top, bool) or not isinstance(top, (int, np.integer)) or not 1 <= top <= MAX_CLASSES:
@@ -70,7 +70,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return {**given, "top": int(top), "classes": class_text(given["classes"])}
 
 
-def refuse_unknown(params: Mapping[str, Any]) -> None:
+def _refuse_unknown(params: Mapping[str, Any]) -> None:
     """Refuse a parameter that is none, with the nearest name."""
     for name in params:
         if name not in DEFAULTS:
