@@ -6,7 +6,7 @@ from functools import cache
 from aezsl import settings
 from aezsl.config import ConfigLoader
 from aezsl.kinds import accepts
-from aezsl.runs.parameters import Section, all_sections
+from aezsl.runs.parameters import Section, all_sections, check_configuration
 from tests.campaign.damage import misspelt, pick, plain_value
 from tests.helpers import ROOT
 
@@ -19,14 +19,32 @@ def _sections():
 
 
 @cache
-def _parameters(env):
-    return _loader(env, {})["parameters"]
+def _configuration(env):
+    """Parameters and globals of an environment, the texts of its files, and those of all others."""
+    loader = _loader(env, {})
+    counting = dict.fromkeys(["base", env])
+    texts = {path: text for name in counting for path, text in loader._texts(name).items()}
+    elsewhere = {name: loader._texts(name) for name in loader.environments() if name not in counting}
+    return loader["parameters"], loader["globals"], texts, elsewhere
+
+
+def _check(env, parameters, given):
+    _, values, texts, elsewhere = _configuration(env)
+    check_configuration(parameters, values, given, texts, elsewhere)
 
 
 def _loader(env, given):
-    loader = ConfigLoader(str(ROOT / "conf"), env, given, **settings.CONFIG_LOADER_ARGS)
-    loader.base_env = "base"
-    return loader
+    return ConfigLoader(str(ROOT / "conf"), env, given, **settings.CONFIG_LOADER_ARGS)
+
+
+def _merged(tree, given):
+    """As Kedro merges what the command line gives."""
+    return {
+        name: _merged(tree[name], given[name])
+        if isinstance(tree.get(name), dict) and isinstance(given.get(name), dict)
+        else given.get(name, tree.get(name))
+        for name in {**tree, **given}
+    }
 
 
 def _leaves(tree, path=()):
@@ -56,8 +74,7 @@ def _place(tree, path):
 def parameter_in_a_file(rng):
     """One name or one value of any environment changed."""
     env = pick(rng, ENVIRONMENTS)
-    loader = _loader(env, {})
-    tree = copy.deepcopy(_parameters(env))
+    tree = copy.deepcopy(_configuration(env)[0])
     path = pick(rng, list(_leaves(tree)))
     place = _place(tree, path[:-1])
     known = True
@@ -69,8 +86,9 @@ def parameter_in_a_file(rng):
         case 1:
             above = path[int(rng.integers(len(path)))]
             place = _place(tree, path[: path.index(above)])
-            place[misspelt(above, rng)] = place[above]
-            known = False if misspelt(above, rng) != above else known
+            wrong = misspelt(above, rng)
+            known = wrong in place
+            place[wrong] = place[above]
         case 2:
             place[f"{path[-1]}_{int(rng.integers(9))}"] = plain_value(rng)
             known = False
@@ -79,16 +97,16 @@ def parameter_in_a_file(rng):
             kind = _kind(path)
             known = kind is not None and not isinstance(kind, Section) and accepts(kind, value)
     before = copy.deepcopy(tree)
-    loader["parameters"] = tree
-    loader.check()
+    _check(env, tree, {})
     return known and (tree == before or tree != tree)
 
 
 def parameter_on_the_command_line(rng):
     """One value given with any environment, by a right name or a misspelt one."""
     env = pick(rng, ENVIRONMENTS)
-    path = pick(rng, list(_leaves(_parameters(env))))
-    value = plain_value(rng) if rng.random() < 0.5 else _place(_parameters(env), path)
+    tree = _configuration(env)[0]
+    path = pick(rng, list(_leaves(tree)))
+    value = plain_value(rng) if rng.random() < 0.5 else _place(tree, path)
     names, right = list(path), True
     if rng.random() < 0.5:
         at = int(rng.integers(len(names)))
@@ -97,7 +115,7 @@ def parameter_on_the_command_line(rng):
     given = value
     for name in reversed(names):
         given = {name: given}
-    _loader(env, given).check()
+    _check(env, _merged(tree, given), given)
     kind = _kind(names)
     return (
         right
