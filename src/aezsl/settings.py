@@ -13,7 +13,8 @@ from aezsl.runs.turns import TakeTurns
 crash.install()
 console.install()
 
-HOOKS = (BeforeAnythingRuns(), TakeTurns(), RunRecorder(), OneThreadPerTask(), Closing())
+# Of hooks that come first, Kedro calls the last of this list first: what is refused need not wait for its turn.
+HOOKS = (TakeTurns(), BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask(), Closing())
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

@@ -23,6 +23,7 @@ from aezsl.serving.requests import (
     DEFAULTS,
     RequestError,
     check_classes,
+    check_columns,
     image_content,
     read_features,
     read_params,
@@ -140,6 +141,7 @@ def _read_requests_first() -> None:
         if self.metadata.flavors["python_function"]["loader_module"] != __name__:
             return ask(self, data, params)
         given = read_params(params)
+        check_columns(data)
         try:
             return ask(self, data, given)
         except RequestError:
