@@ -7,12 +7,14 @@ from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask, RunRecorder
 from aezsl.machine import console
 from aezsl.runs import crash
 from aezsl.runs.closing import Closing
+from aezsl.runs.turns import TakeTurns
 
 # Kedro reads these settings after it has set up logging, and with it the hook for uncaught errors that this one wraps.
 crash.install()
 console.install()
 
-HOOKS = (BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask(), Closing())
+# Of hooks that come first, Kedro calls the last of this list first: what is refused need not wait for its turn.
+HOOKS = (TakeTurns(), BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask(), Closing())
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

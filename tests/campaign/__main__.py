@@ -7,43 +7,95 @@ import warnings
 
 import numpy as np
 
-from aezsl.errors import AezslError
-from tests.campaign import generators, parameters
+from tests.campaign import caches, kills, methods, models, parameters, pictures, requests, tables, trees, vectors
 from tests.campaign.outcome import Tally, table
 
-#: By group: kinds of input, and the errors that are a sentence of ours. Methods speak as scikit-learn does.
+#: By group: what makes one attempt from a generator of random numbers, and of 1,000 inputs how many are of its kind.
 GROUPS = {
-    "loaders": ("image", "deep_image", "class_table", "feature_file"),
-    "parameters": ("parameter",),
-    "models": ("model_file",),
-    "requests": ("request",),
-    "methods": ("method",),
+    "loaders": {
+        pictures.whole_image: 50,
+        pictures.damaged_image: 50,
+        pictures.strange_file: 20,
+        tables.class_table: 80,
+        tables.own_folder: 40,
+        tables.new_images: 30,
+        trees.benchmark_tree: 80,
+        trees.wordnet: 20,
+        trees.candidate_list: 10,
+        vectors.feature_npz: 40,
+        vectors.feature_parquet: 40,
+        vectors.feature_mat: 20,
+        vectors.word_vectors: 40,
+        vectors.spacy_vectors: 10,
+    },
+    "caches": {
+        caches.vector_store: 30,
+        caches.selection_table: 20,
+        caches.checkpoint: 10,
+        caches.problem_file: 20,
+    },
+    "parameters": {
+        parameters.parameter_in_a_file: 70,
+        parameters.parameter_on_the_command_line: 40,
+        parameters.name_read_by_files: 10,
+    },
+    "models": {models.model_file: 50, models.classifier_file: 20},
+    "requests": {requests.request: 50, requests.served_request: 30, requests.page_request: 20},
+    "methods": {methods.method_fit: 50, methods.method_query: 30, methods.method_parameters: 20},
 }
-REFUSALS = {"method": (ValueError,)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=200, help="inputs of every kind")
+    parser.add_argument("--n", type=int, default=10_000, help="inputs in all, where all groups are asked for")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default=",".join(GROUPS), help=f"of {', '.join(GROUPS)}")
+    parser.add_argument(
+        "--only", default=",".join(GROUPS), help=f"of {', '.join(GROUPS)}; or one kind of input by name"
+    )
+    parser.add_argument(
+        "--kills", type=int, help="kill every kind of run so many times instead; --only takes their names"
+    )
+    parser.add_argument("--input", type=int, help="only the input of this number, with its traceback")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     os.environ["TQDM_DISABLE"] = "1"
-    tallies = []
-    for group in options.only.split(","):
-        for number, kind in enumerate(GROUPS[group]):
-            tally = Tally(kind)
-            for i in range(options.n):
-                rng = np.random.default_rng((options.seed, number, i))
-                make = getattr(parameters if group == "parameters" else generators, kind)
-                tally.take(i, lambda make=make, rng=rng: make(rng), REFUSALS.get(kind, (AezslError,)))
-            tallies.append(tally)
+    wanted = options.only.split(",")
+    if options.kills:
+        names = [name for name in kills.KINDS if name in wanted or options.only == parser.get_default("only")]
+        return report([kills.kill_all(name, options.kills, options.seed) for name in names])
+    kinds = {
+        make: options.n * share // 1000 + 1
+        for group, shares in GROUPS.items()
+        for make, share in shares.items()
+        if group in wanted or make.__name__ in wanted
+    }
+    if options.input is not None:
+        return print(*(make(generator(make, options.seed, options.input)) for make in kinds))
+    return report([try_all(make, n, options.seed) for make, n in kinds.items()])
+
+
+def report(tallies):
+    """Print the table and what was not taken well; whether there was any such thing."""
     print(table(tallies))
-    for note in (note for tally in tallies for note in tally.notes[:5]):
+    for note in (note for tally in tallies for note in tally.notes[:20]):
         print(note)
+    return any(tally.notes for tally in tallies)
+
+
+def generator(make, seed, number):
+    """Random numbers of one input: it is the same in every run, however many are tried."""
+    return np.random.default_rng((seed, int.from_bytes(make.__name__.encode(), "big") % 2**32, number))
+
+
+def try_all(make, n, seed):
+    """The tally of ``n`` inputs of one kind."""
+    tally = Tally(make.__name__)
+    for number in range(n):
+        rng = generator(make, seed, number)
+        tally.take(number, lambda rng=rng: make(rng))
+    return tally
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

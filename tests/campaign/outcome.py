@@ -1,13 +1,18 @@
 """What became of bad inputs: counted by kind, with the seed of every one that was not taken well."""
 
+import signal
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from aezsl.errors import AezslError
+from aezsl.runs.crash import own_error
 
 #: tried: all; refused: with a sentence; accepted: with the answer that a clean equivalent gets, or with any finite
-#: answer where none is known; raw: with the error of some library; wrong: accepted, with another answer.
+#: answer where none is known; raw: with the error of some library, or with none in a minute; wrong: accepted, with
+#: another answer.
 COLUMNS = ("tried", "refused", "accepted", "raw", "wrong")
+#: Seconds after which an input counts as one that blocks.
+PATIENCE = 60
 
 
 @dataclass
@@ -15,26 +20,43 @@ class Tally:
     """Counts of one kind of input."""
 
     kind: str
+    columns: tuple[str, ...] = COLUMNS
     counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
-    def take(self, seed, attempt, refusals=(AezslError,)):
+    def take(self, seed, attempt):
         """Make one attempt: it returns whether its answer is right, or raises."""
         self.counts["tried"] += 1
         try:
-            outcome = "accepted" if attempt() else "wrong"
-        except refusals as error:
-            outcome = "refused" if str(error) else "raw"
+            with _patience():
+                outcome = "accepted" if attempt() else "wrong"
+            note = "accepted with a wrong answer"
         except Exception as error:
-            outcome = "raw"
-            self.notes.append(f"{self.kind}, seed {seed}: {type(error).__name__}: {error}"[:200])
+            own = own_error(error)
+            outcome, note = ("refused" if own is not None and str(own) else "raw"), f"{type(error).__name__}: {error}"
         self.counts[outcome] += 1
-        if outcome == "wrong":
-            self.notes.append(f"{self.kind}, seed {seed}: accepted with a wrong answer")
+        if outcome in ("raw", "wrong"):
+            self.notes.append(f"{self.kind}, input {seed}: {note}"[:300])
+
+
+@contextmanager
+def _patience():
+    def give_up(*_):
+        raise TimeoutError(f"no answer in {PATIENCE} seconds")
+
+    former = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
 
 
 def table(tallies):
-    """All counts, one line per kind."""
-    head = f"{'':<16}" + "".join(f"{column:>10}" for column in COLUMNS)
-    lines = [f"{t.kind:<16}" + "".join(f"{t.counts[column]:>10}" for column in COLUMNS) for t in tallies]
+    """All counts, one line per kind, and their sums."""
+    columns = tallies[0].columns
+    total = Tally("all", columns, sum((tally.counts for tally in tallies), Counter()))
+    head = f"{'':<20}" + "".join(f"{column:>16}" for column in columns)
+    lines = [f"{t.kind:<20}" + "".join(f"{t.counts[column]:>16,}" for column in columns) for t in (*tallies, total)]
     return "\n".join([head, *lines])

@@ -1,18 +1,50 @@
-"""Parameters that are misspelt or of another kind: each must be refused before anything runs."""
+"""Parameters in files and on the command line, misspelt or of another kind: refused before anything runs."""
 
 import copy
 from functools import cache
 
 from aezsl import settings
 from aezsl.config import ConfigLoader
-from aezsl.runs.parameters import check_configuration
+from aezsl.kinds import accepts
+from aezsl.runs.parameters import Section, all_sections, check_configuration
+from tests.campaign.damage import misspelt, pick, plain_value
 from tests.helpers import ROOT
+
+ENVIRONMENTS = ("base", "cub", "sun", "dogs", "awa2", "xlsa17", "imagenet", "tiny_imagenet", "webdataset", "own")
 
 
 @cache
-def _configuration():
-    loader = ConfigLoader(str(ROOT / "conf"), "base", {}, **settings.CONFIG_LOADER_ARGS)
-    return loader["parameters"], loader["globals"], loader._texts("base")
+def _sections():
+    return all_sections()
+
+
+@cache
+def _configuration(env):
+    """Parameters and globals of an environment, the texts of its files, and those of all others."""
+    loader = _loader(env, {})
+    counting = dict.fromkeys(["base", env])
+    texts = {path: text for name in counting for path, text in loader._texts(name).items()}
+    elsewhere = {name: loader._texts(name) for name in loader.environments() if name not in counting}
+    return loader["parameters"], loader["globals"], texts, elsewhere
+
+
+def _check(env, parameters, given):
+    _, values, texts, elsewhere = _configuration(env)
+    check_configuration(parameters, values, given, texts, elsewhere)
+
+
+def _loader(env, given):
+    return ConfigLoader(str(ROOT / "conf"), env, given, **settings.CONFIG_LOADER_ARGS)
+
+
+def _merged(tree, given):
+    """As Kedro merges what the command line gives."""
+    return {
+        name: _merged(tree[name], given[name])
+        if isinstance(tree.get(name), dict) and isinstance(given.get(name), dict)
+        else given.get(name, tree.get(name))
+        for name in {**tree, **given}
+    }
 
 
 def _leaves(tree, path=()):
@@ -23,30 +55,122 @@ def _leaves(tree, path=()):
             yield (*path, name)
 
 
-def _misspelt(name, rng):
-    """Two letters changed places, or one is gone, or doubled."""
-    at = int(rng.integers(max(1, len(name) - 1)))
-    change = rng.integers(3)
-    if change == 0:
-        return name[:at] + name[at + 1 : at + 2] + name[at : at + 1] + name[at + 2 :]
-    return name[:at] + (name[at + 1 :] if change == 1 else name[at : at + 1] + name[at:])
+def _kind(path):
+    """What may stand there; nothing where no name of the sections leads there, or where it is a list of sections."""
+    behind = _sections()
+    for name in path:
+        if not isinstance(behind, Section) or name not in behind.names:
+            return None
+        behind = behind.names[name]
+    return behind
 
 
-def parameter(rng):
-    """A parameter of base with one letter or its kind changed; only an unchanged name may be accepted."""
-    parameters, values, texts = _configuration()
-    tree = copy.deepcopy(parameters)
-    paths = list(_leaves(tree))
-    path = paths[rng.integers(len(paths))]
-    place = tree
-    for name in path[:-1]:
-        place = place[name]
-    misspelt = rng.random() < 0.6
-    if misspelt:
-        name = _misspelt(path[-1], rng)
-        misspelt = name not in place
-        place.setdefault(name, place[path[-1]])
-    else:
-        place[path[-1]] = {"a": {"mapping": ["where", "none", "belongs"]}}
-    check_configuration(tree, values, {}, texts, {})
-    return not misspelt and path[-1] in place and not isinstance(place[path[-1]], dict)
+def _place(tree, path):
+    for name in path:
+        tree = tree[name]
+    return tree
+
+
+def parameter_in_a_file(rng):
+    """One name or one value of any environment changed."""
+    env = pick(rng, ENVIRONMENTS)
+    tree = copy.deepcopy(_configuration(env)[0])
+    path = pick(rng, list(_leaves(tree)))
+    place = _place(tree, path[:-1])
+    known = True
+    match rng.integers(4):
+        case 0:
+            name = misspelt(path[-1], rng)
+            known = name in place
+            place[name] = place.pop(path[-1])
+        case 1:
+            above = path[int(rng.integers(len(path)))]
+            place = _place(tree, path[: path.index(above)])
+            wrong = misspelt(above, rng)
+            known = wrong in place
+            place[wrong] = place[above]
+        case 2:
+            place[f"{path[-1]}_{int(rng.integers(9))}"] = plain_value(rng)
+            known = False
+        case _:
+            place[path[-1]] = value = plain_value(rng)
+            kind = _kind(path)
+            known = kind is not None and not isinstance(kind, Section) and accepts(kind, value)
+    before = copy.deepcopy(tree)
+    _check(env, tree, {})
+    return known and (tree == before or tree != tree)
+
+
+def parameter_on_the_command_line(rng):
+    """One value given with any environment, by a right name or a misspelt one."""
+    env = pick(rng, ENVIRONMENTS)
+    tree = _configuration(env)[0]
+    path = pick(rng, list(_leaves(tree)))
+    value = plain_value(rng) if rng.random() < 0.5 else _place(tree, path)
+    names, right = list(path), True
+    if rng.random() < 0.5:
+        at = int(rng.integers(len(names)))
+        names[at] = misspelt(names[at], rng)
+        right = tuple(names) == path
+    given = value
+    for name in reversed(names):
+        given = {name: given}
+    _check(env, _merged(tree, given), given)
+    kind = _kind(names)
+    return (
+        right
+        and kind is not None
+        and (isinstance(kind, Section) or not hasattr(kind, "__metadata__") or accepts(kind, value))
+    )
+
+
+READ = (
+    "method",
+    "predict.images",
+    "predict.classes",
+    "predict.backbone",
+    "own.root",
+    "own.name",
+    "cub.root",
+    "cub.attributes",
+)
+
+
+def name_read_by_files(rng):
+    """What the files themselves take from the command line: places of data, names of results, the method."""
+    env = pick(rng, ("base", "own", "cub"))
+    name = pick(rng, READ)
+    value = pick(
+        rng,
+        (
+            "",
+            ".",
+            "..",
+            "../x",
+            "/tmp/x",
+            "a/b",
+            "a\\b",
+            "CON ",
+            "x" * 300,
+            "aezls",
+            "aezsl",
+            1,
+            None,
+            True,
+            [],
+            {"a": 1},
+            "ok",
+        ),
+    )
+    *above, last = name.split(".")
+    given = {last: value}
+    for part in reversed(above):
+        given = {part: given}
+    _loader(env, given).check()
+    if name == "own.name":
+        return env == "own" and value in ("ok", "aezls", "aezsl", 1, "x" * 300)
+    if name == "method":
+        return value == "aezsl"
+    if name == "predict.method" or (name.partition(".")[0] in ("own", "cub") and name.partition(".")[0] != env):
+        return False
+    return value is None or (isinstance(value, str) and bool(value))

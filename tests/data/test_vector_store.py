@@ -69,11 +69,26 @@ def test_half_written_files_are_never_read(store, tmp_path):
     assert store.load().ids.tolist() == ["a"]
 
 
-def test_a_damaged_shard_is_named(store, tmp_path):
+def test_a_damaged_shard_is_named_set_aside_and_not_known_any_more(store, tmp_path, caplog):
     put(store, chunk(["a"], 1))
+    put(store, chunk(["b"], 2))
     (tmp_path / "features" / "net-a" / "000000.parquet").write_bytes(b"not parquet")
-    with pytest.raises(DataError, match=r"000000\.parquet cannot be read"):
-        store.load()
+    assert store.known("net-a") == {"a": "1", "b": "1"}
+    assert "000000.parquet is damaged" in caplog.text
+    assert store.load().ids.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_changed_number_in_a_shard_is_noticed(store, tmp_path, streamed):
+    put(store, chunk(["a", "b"], 1.5))
+    (path,) = (tmp_path / "features" / "net-a").glob("*.parquet")
+    content = path.read_bytes()
+    place = content.index(np.float32(1.5).tobytes())
+    path.write_bytes(content[:place] + np.float32(2.5).tobytes() + content[place + 4 :])
+    vectors = VectorStore(tmp_path / "features", streamed=streamed)
+    with pytest.raises(DataError, match=r"is damaged.*computed again"):
+        vectors.load().take(np.arange(2))
+    assert store.known("net-a") == {}
 
 
 def test_an_empty_store_says_what_to_do(store):

@@ -82,7 +82,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):
     ("columns", "message"),
     [
         ({"image_id": list("abc"), "vector": [[1.0, 1.0, 1.0], [2.0], [3.0, 3.0]]}, "the same length, 3 .* 1 numbers"),
-        ({"image_id": list("abc"), "vector": [[1.0, 1.0], None, [1.0] * 4]}, "the same length, 2 .* nan numbers"),
+        ({"image_id": list("abc"), "vector": [[1.0, 1.0], None, [1.0] * 4]}, "the same length, 2 .* got none for"),
         ({"image_id": list("abc"), "vector": [[1.0], [None], [1.0]]}, "missing, infinite .* for example 'b'"),
         ({"image_id": list("abc"), "vector": [[], [], []]}, "must be lists of numbers|matrix of real numbers"),
         ({"image_id": list("abc"), "vector": [["x"]] * 3}, "must be lists of numbers"),

@@ -100,6 +100,7 @@ HEADER = "class_name,role,description\n"
         ("class_name,role,ID,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'ID'", "counts rows", "delete it"]),
         ("class_name,role,legs,legs\ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs' more than once"]),
         ("class_name,role,legs, legs \ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs' more than once"]),
+        ("class_name,role,legs,Legs\ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs' and 'Legs'", "capital letters only"]),
         ("class_name,role,legs,legs.1\ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs.1'", "repetition of 'legs'"]),
         ("class_name,role,role.1,big\ncat,seen,4,1\ndog,unseen,4,2\n", ["'role.1'", "repetition of 'role'"]),
         (

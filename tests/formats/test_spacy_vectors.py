@@ -62,6 +62,22 @@ def test_classes_are_means_over_their_words_and_those_without_are_dropped(tmp_pa
     assert semantics_fingerprint(classes, [source]) != before
 
 
+@pytest.mark.parametrize(
+    "matrix", [np.ones(3, np.float32), np.ones((3, 2, 1)), np.array([["a"]]), np.full((3, 2), np.nan)]
+)
+def test_a_matrix_that_is_none_is_refused(tmp_path, matrix):
+    folder = write_pipeline(tmp_path, {"dog": 0})
+    with (tmp_path / "pipeline/vocab/vectors").open("wb") as file:
+        np.save(file, matrix)
+    with pytest.raises(DataError, match="vocab/vectors"):
+        read_spacy_vectors(folder, {"dog"})
+
+
+def test_a_row_that_the_matrix_does_not_have_is_refused(tmp_path):
+    with pytest.raises(DataError, match="key2row names rows from 0 to 3, but vectors has 3"):
+        read_spacy_vectors(write_pipeline(tmp_path, {"dog": 0, "cat": 3}), {"dog"})
+
+
 def test_a_package_is_found_by_its_name(tmp_path, monkeypatch):
     write_pipeline(tmp_path / "words_of_mine", {"dog": 0})
     (tmp_path / "words_of_mine/__init__.py").write_text("raise RuntimeError('must not be imported')")

@@ -107,6 +107,33 @@ def test_wrong_text_is_refused(tmp_path, text, parts):
         read_vectors(write(tmp_path / "v.txt", text))
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
+    for text in ("the 1 2\nfox 3 4\n", "2 2\nthe 1 2\nfox 3 4\n"):
+        (tmp_path / "v.txt").write_text(text, encoding="utf-8-sig")
+        assert read_vectors(tmp_path / "v.txt", ["the"])["the"].tolist() == [1, 2]
+
+
+def test_a_name_with_spaces_may_come_first_and_a_number_too_many_is_no_part_of_a_name(tmp_path):
+    path = write(tmp_path / "v.txt", "new york 1 2\nfox 3 4\nboeing 737 5 6\nboeing 7 8\n")
+    found = read_vectors(path, ["new york", "boeing", "boeing 737"])
+    assert {name: vector.tolist() for name, vector in found.items()} == {
+        "new york": [1, 2],
+        "boeing 737": [5, 6],
+        "boeing": [7, 8],
+    }
+    write(path, "a 1 2\nnew york 3 4 5\n")
+    with refused(path, "vector 2, of 'new york': expected 2 numbers, got more"):
+        read_vectors(path, ["new york"])
+
+
+@pytest.mark.parametrize("name", ["v.txt.gz", "v.bin.gz", "v.bin"])
+def test_damage_behind_the_last_wanted_word_is_noticed(tmp_path, name):
+    content = b"a 1 2\nb 3 4\n" if "txt" in name else b"2 1\na \0\0\0\0\nb \0\0\0\0\n"
+    (tmp_path / name).write_bytes(gzip.compress(content)[:-4] + b"damg" if name.endswith("gz") else content + b"more")
+    with refused(tmp_path / name):
+        read_vectors(tmp_path / name, ["a"] if name.endswith("gz") else None)
+
+
 def test_other_arrays_and_columns_are_refused(tmp_path):
     np.savez(tmp_path / "v.npz", X=np.eye(2), names=np.array(["a", "b"]))
     with refused("v.npz", "vectors (n, d)", "X, names"):

@@ -68,6 +68,8 @@ def test_a_truncated_file_is_refused_or_shorter(graph, data):
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
+        ("n00000001 n00000002\nn00000002 n00000001\n", ["above itself", "n00000001"]),
+        ("n00000001 n00000001\n", ["above itself"]),
         ("", ["empty"]),
         ("n00000001 n00000002\nn00000001\n", ["line 2", "parent child"]),
         ("dog puppy\n", ["line 1", "n02084071"]),

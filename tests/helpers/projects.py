@@ -34,7 +34,7 @@ class Commands:
     def run(self, folder, arguments):
         """The finished command, with its output."""
         if self.forks:
-            return self._fork(folder, arguments)
+            return self.fork(folder, arguments)
         command = [sys.executable, "-m", "kedro", *arguments]
         options = {"cwd": folder, "env": environment(), "capture_output": True, "text": True, "timeout": TIMEOUT}
         return subprocess.run(command, **options)
@@ -43,7 +43,8 @@ class Commands:
         if self.server is not None:
             self.server.communicate()  # the end of its input is the end of it
 
-    def _fork(self, folder, arguments):
+    def fork(self, folder, arguments, **kill):
+        """As ``run``, on Linux; ``signal`` is sent ``after`` so many seconds where they are given."""
         if self.server is None:
             command = [sys.executable, "-P", str(ROOT / "tests/helpers/warm.py")]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -52,7 +53,7 @@ class Commands:
             outputs = {name: Path(place, name) for name in ("stdout", "stderr")}
             for path in outputs.values():
                 path.touch()
-            job = {"folder": folder, "arguments": arguments, "timeout": TIMEOUT, **outputs}
+            job = {"folder": folder, "arguments": arguments, "timeout": TIMEOUT, **outputs, **kill}
             print(json.dumps(job, default=str), file=self.server.stdin, flush=True)
             code = int(self.server.stdout.readline())
             texts = {name: path.read_text(errors="replace") for name, path in outputs.items()}

@@ -12,6 +12,7 @@ import os
 import runpy
 import signal
 import sys
+import time
 
 LIBRARIES = (
     "alembic.migration",
@@ -47,14 +48,18 @@ def become(job):
 
 
 def serve():
-    """Answer every line of standard input, a job, with its exit code."""
+    """Answer every line of standard input, a job, with its exit code; a job may say when to kill it, and how."""
     for name in LIBRARIES:
         with contextlib.suppress(ImportError):  # a command that needs it will say so
             importlib.import_module(name)
     for line in sys.stdin:
+        job = json.loads(line)
         child = os.fork()
         if child == 0:
-            return become(json.loads(line))
+            return become(job)
+        if job.get("signal"):
+            time.sleep(job["after"])  # it stays there as long as nobody asks how it ended
+            os.kill(child, job["signal"])
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
     return None
 

@@ -1,6 +1,8 @@
 """What every method must do. A method's test class inherits this and names its method."""
 
 import copy
+import pickle
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
@@ -13,9 +15,45 @@ from sklearn.utils import estimator_checks
 
 from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
-from aezsl.methods import METHODS, LinearZeroShotClassifier, make_method
+from aezsl.methods import METHODS, LinearZeroShotClassifier, make_method, method_class
 from aezsl.selection import grid_points
+from tests.helpers.as_scikit_learn import with_semantics
 from tests.synthetic import make_pair, make_synthetic
+
+#: Those of scikit-learn's checks that fit nothing.
+UNFITTED_CHECKS = (
+    estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_get_params_invariance,
+    estimator_checks.check_set_params,
+    estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+    estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_repr,
+    estimator_checks.check_valid_tag_types,
+    estimator_checks.check_mixin_order,
+)
+#: Those that fit. Left out are checks of scikit-learn's own wording, of sample weights, of labels that are no row
+#: numbers, and of transformers, regressors and clusterers.
+FITTED_CHECKS = (
+    estimator_checks.check_fit_idempotent,
+    estimator_checks.check_fit_check_is_fitted,
+    estimator_checks.check_n_features_in,
+    estimator_checks.check_estimators_fit_returns_self,
+    estimator_checks.check_estimators_overwrite_params,
+    estimator_checks.check_dont_overwrite_parameters,
+    estimator_checks.check_dict_unchanged,
+    estimator_checks.check_readonly_memmap_input,
+    estimator_checks.check_f_contiguous_array_estimator,
+    estimator_checks.check_methods_sample_order_invariance,
+    estimator_checks.check_estimators_dtypes,
+    estimator_checks.check_estimators_nan_inf,
+    estimator_checks.check_estimators_unfitted,
+    estimator_checks.check_estimator_sparse_array,
+    estimator_checks.check_estimator_sparse_matrix,
+    estimator_checks.check_fit1d,
+    estimator_checks.check_supervised_y_no_nan,
+    estimator_checks.check_inplace_ensure_writeable,
+)
 
 
 class MethodContract:
@@ -278,22 +316,35 @@ class MethodContract:
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
-    @pytest.mark.parametrize(
-        "check",
-        [
-            estimator_checks.check_no_attributes_set_in_init,
-            estimator_checks.check_parameters_default_constructible,
-            estimator_checks.check_get_params_invariance,
-            estimator_checks.check_set_params,
-            estimator_checks.check_estimator_cloneable,
-            estimator_checks.check_estimator_repr,
-            estimator_checks.check_valid_tag_types,
-            estimator_checks.check_mixin_order,
-        ],
-    )
-    def test_scikit_learn_s_own_checks(self, check):
-        """Those that fit nothing: scikit-learn's fit has no semantics."""
+    @pytest.mark.parametrize("check", UNFITTED_CHECKS)
+    def test_scikit_learn_s_checks_of_what_is_not_fitted(self, check):
         check(self.method, make_method(self.method))
+
+    def test_scikit_learn_s_checks_of_what_is_fitted(self):
+        """In one test: each takes milliseconds. Semantics are made up, as scikit-learn gives none."""
+        params = {"epochs": 1, "validation_fraction": 0} if METHODS[self.method].epochs else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of three made-up classes
+            for check in FITTED_CHECKS:
+                check(self.method, with_semantics(self.method, **params))
+            if not METHODS[self.method].pool:  # those look at all samples together
+                estimator_checks.check_methods_subset_invariance(self.method, with_semantics(self.method, **params))
+
+    def test_a_pickled_model_answers_as_before(self, fitted, data):
+        again = pickle.loads(pickle.dumps(fitted))  # noqa: S301  # it has just been made here
+        expected = fitted.decision_function(data.X_new, data.S_new)
+        np.testing.assert_array_equal(again.decision_function(data.X_new, data.S_new), expected)
+
+    def test_parameters_of_another_kind_are_refused_by_fit(self, data):
+        for parameter in method_class(self.method).declared():
+            model = make_method(self.method).set_params(**{parameter.name: object()})
+            with pytest.raises(ValueError, match=f"^{parameter.name} of {type(model).__name__} must be "):
+                model.fit(*data[:3])
+
+    @pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
+    def test_a_number_of_classes_that_is_none_is_refused(self, fitted, data, k):
+        with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+            fitted.rank(data.X_new, data.S_new, k)
 
 
 class PairedContract(MethodContract):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -91,7 +92,8 @@ GOOD = [0.1] * 24
         (rows([float("nan")] * 24), {}, "row 0: features must be 24 finite numbers"),
         (rows(*[GOOD] * 1001), {}, "may have 1000 rows, got 1001"),
         (rows(), {}, "needs rows"),
-        (pd.DataFrame({"imge": [1]}), {}, "exactly one of the columns features, image, path"),
+        (pd.DataFrame({"imge": [1]}), {}, "unknown column 'imge' of the request: did you mean 'image'?"),
+        (pd.DataFrame({"image": [b"x", None]}), {}, "exactly one of the columns features, image, path"),
         (rows("/etc/passwd", column="path"), {}, "this service reads no files"),
         (rows("text", column="image"), {}, "row 0: image must be the content of an image file"),
         (rows(b"x" * (33 * 2**20), column="image"), {}, "an image may have 33554432 bytes"),
@@ -170,6 +172,46 @@ def test_mlflow_drops_no_parameter(served, tmp_path):
         loaded.predict(loaded.input_example, params={"klasses": ["class1"]})
     answer = loaded.predict(loaded.input_example, params={"classes": ["class1", "class33"], "top": 2})
     assert [sorted(names) for names in answer["top"]] == [["class1", "class33"]] * 2
+    for params, sentence in (
+        ({"top": "many"}, "top must be a whole number from 1 to 2000, got 'many'"),
+        ({"classes": {}}, "classes must be a table as text, or a list, got dict"),
+        ([1], "params must be an object of classes, top, backbone, got list"),
+    ):
+        with pytest.raises(RequestError, match=f"^{sentence}$"):
+            loaded.predict(loaded.input_example, params=params)
+    more = loaded.input_example.assign(fetaures=1)
+    for data, sentence in (
+        (more, "unknown column 'fetaures' of the request: did you mean 'features'?"),
+        (pd.DataFrame({"features": ["x"]}), "all rows must have one of the columns features, image, path: "),
+        ([[1.0]], "a request needs rows with one of the columns features, image, path, got none"),
+    ):
+        with pytest.raises(RequestError, match=f"^{re.escape(sentence)}"):
+            loaded.predict(data)
+
+
+def test_other_models_are_asked_as_ever(tmp_path):
+    """MLflow's own way with parameters is left to models that are not of this project."""
+    import mlflow.pyfunc
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+
+    from aezsl.serving.service import _read_requests_first
+
+    class Other(mlflow.pyfunc.PythonModel):
+        def predict(self, context, model_input, params=None):
+            return [params] * len(model_input)
+
+    _read_requests_first()
+    schema = ParamSchema([ParamSpec("top", DataType.long, 5)])
+    mlflow.pyfunc.save_model(
+        tmp_path / "other",
+        python_model=Other(),
+        pip_requirements=[],
+        signature=ModelSignature(Schema([ColSpec(DataType.long, "a")]), Schema([ColSpec(DataType.string)]), schema),
+    )
+    assert mlflow.pyfunc.load_model(str(tmp_path / "other")).predict(pd.DataFrame({"a": [1]}), {"klasses": 1}) == [
+        {"top": 5}
+    ]
 
 
 def test_what_requests_need_is_loaded_before_the_first(pictures, caplog):

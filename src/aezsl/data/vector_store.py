@@ -53,7 +53,7 @@ class VectorStore:
         # Numbered, so that a vector computed again comes after the one it replaces; two writers may take one number.
         number = max((int(path.stem.partition("-")[0]) for path in self._shards(chunk.fingerprint)), default=-1) + 1
         with written_whole(shards / f"{number:06d}-{uuid.uuid4().hex[:8]}.parquet") as path:
-            pq.write_table(table, path)
+            pq.write_table(table, path, write_page_checksum=True)
 
     def use(self, vectors: VectorSet) -> None:
         """Make these the vectors that ``load`` gives."""
@@ -78,9 +78,12 @@ class VectorStore:
         return self._in_shards(manifest) if self.streamed else self._in_memory(manifest)
 
     def _in_memory(self, manifest: dict[str, Any]) -> Vectors:
-        table = self._read(manifest["fingerprint"], [self.key, "vector"])
-        if table is None:
-            raise DataError(f"no vectors in {self.folder / manifest['fingerprint']}")
+        tables = [_read_shard(path, [self.key, "vector"]) for path in self._shards(manifest["fingerprint"])]
+        if not tables:
+            raise DataError(
+                f"no vectors in {self.folder / manifest['fingerprint']}: run the pipeline that computes them"
+            )
+        table = pa.concat_tables(tables)
         ids, matrix = table[self.key].to_numpy(), _matrix(table)
         keep = ~pd.Index(ids).duplicated(keep="last")
         if not keep.all():
@@ -91,7 +94,9 @@ class VectorStore:
         shards = self._shards(manifest["fingerprint"])
         tables = [_read_shard(path, [self.key]) for path in shards]
         if not tables:
-            raise DataError(f"no vectors in {self.folder / manifest['fingerprint']}")
+            raise DataError(
+                f"no vectors in {self.folder / manifest['fingerprint']}: run the pipeline that computes them"
+            )
         ids = pa.concat_tables(tables)[self.key].to_numpy()
         shard = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         row = np.concatenate([np.arange(len(table)) for table in tables])
@@ -100,15 +105,19 @@ class VectorStore:
         return StreamedVectors(ids[keep], shard[keep], row[keep], _Shards(shards), *origin)
 
     def known(self, fingerprint: str) -> dict[str, str]:
-        """What is stored under a fingerprint already: id -> digest of what it was computed from."""
-        table = self._read(fingerprint, [self.key, "digest"])
-        if table is None:
-            return {}
-        return dict(zip(table[self.key].to_pylist(), table["digest"].to_pylist(), strict=True))
+        """What is stored under a fingerprint already: id -> digest of what it was computed from.
 
-    def _read(self, fingerprint: str, columns: list[str]) -> pa.Table | None:
-        tables = [_read_shard(path, columns) for path in self._shards(fingerprint)]
-        return pa.concat_tables(tables) if tables else None
+        What a damaged shard held is not known any more, so that it is computed again.
+        """
+        found: dict[str, str] = {}
+        for path in self._shards(fingerprint):
+            try:
+                table = _read_shard(path, [self.key, "digest"])
+            except DataError as error:
+                log.warning("%s", error)
+                continue
+            found |= dict(zip(table[self.key].to_pylist(), table["digest"].to_pylist(), strict=True))
+        return found
 
     def _shards(self, fingerprint: str) -> list[Path]:
         found = (self.folder / fingerprint).glob("*.parquet")
@@ -142,10 +151,17 @@ class _Shards:
 
 
 def _read_shard(path: Path, columns: list[str]) -> pa.Table:
+    """A shard whose check sums are right. A damaged one is set aside, so that the next run computes what it held."""
     try:
-        return pq.read_table(path, columns=columns)
+        return pq.read_table(path, columns=columns, page_checksum_verification=True)
+    except (PermissionError, FileNotFoundError, IsADirectoryError) as error:
+        raise DataError(f"{path} cannot be read ({error}): make it a file that can be read, or delete it") from error
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise DataError(f"{path} cannot be read ({error}); delete it and run again") from error
+        aside = path.with_name(f"{path.name}.damaged")
+        path.replace(aside)
+        raise DataError(
+            f"{path} is damaged ({error}) and is called {aside.name} now: what it held is computed again by a run"
+        ) from error
 
 
 def _matrix(table: pa.Table) -> Float32:

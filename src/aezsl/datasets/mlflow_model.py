@@ -1,7 +1,6 @@
 """A trained model as MLflow keeps them, to be loaded or served anywhere."""
 
 import logging
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from kedro.io import AbstractDataset, DatasetError
 
 import aezsl
 from aezsl.encoders.images.preprocessing import LITE_SIZES
-from aezsl.machine.files import folder_written_whole
+from aezsl.machine.files import folder_of_this_process, folder_written_whole
 from aezsl.serving.model_file import save_trained
 from aezsl.serving.registered import register
 from aezsl.serving.trained import TrainedModel
@@ -57,12 +56,12 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
 
         from aezsl.serving.service import MODEL_FILE, example, make_signature
 
-        with tempfile.TemporaryDirectory() as arrays, folder_written_whole(self._filepath) as new:
-            save_trained(Path(arrays) / MODEL_FILE, data)
+        with folder_of_this_process(self._filepath) as arrays, folder_written_whole(self._filepath) as new:
+            save_trained(arrays / MODEL_FILE, data)
             mlflow.pyfunc.save_model(
                 new,
                 loader_module="aezsl.serving.service",
-                data_path=arrays,
+                data_path=str(arrays),
                 code_paths=[str(Path(aezsl.__file__).parent)],
                 signature=make_signature(),
                 input_example=example(data),

@@ -1,9 +1,9 @@
 """Tables of results as CSV files that a spreadsheet can open without computing what stands in them."""
 
 import pandas as pd
-from kedro_datasets.pandas import CSVDataset
 
 from aezsl.data.spreadsheet import escape_formulas, unescape_formulas
+from aezsl.datasets.whole import CSVDataset
 
 
 class TableDataset(CSVDataset):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -56,11 +57,17 @@ class Ranking:
         return Ranking(classes, scores)
 
 
+def _check_k(k: int) -> None:
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"k, the number of classes to name, must be a whole number of at least 1, got {k!r}")
+
+
 def top_k(scores: NDArray[np.floating[Any]], k: int) -> Ranking:
     """The k highest scores (n, C) of every row, best first; of equal scores the lower class number comes first.
 
     Partial selection, then a sort of k numbers: C log C is never paid.
     """
+    _check_k(k)
     n_classes = scores.shape[1]
     k = min(k, n_classes)
     if k == 1:
@@ -86,6 +93,7 @@ def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k
     Beside X and P it needs some 100 MB, however many samples and classes there are. Large products are scored in single
     precision by tasks side by side, and settled in double precision: see ``aezsl.evaluation.single_precision``.
     """
+    _check_k(k)
     if X.shape[0] * X.shape[1] * P.shape[1] >= LARGE_PRODUCT:
         rows = (X[i : i + 2 * ROW_BLOCK] for i in range(0, len(X), 2 * ROW_BLOCK))
         return Ranking.concatenate(

@@ -104,6 +104,9 @@ def _check_header(path: Path, columns: list[str]) -> None:
         raise DataError(f"{path} has no column class_name; it has {', '.join(columns)}")
     if repeated := duplicates(columns):
         raise DataError(f"{path} has the column {repeated[0]!r} more than once: keep one of them, or rename the others")
+    if alike := duplicates([column.casefold() for column in columns]):
+        both = " and ".join(repr(column) for column in columns if column.casefold() == alike[0])
+        raise DataError(f"{path} has the columns {both}, which differ in capital letters only: keep one, or rename one")
     for column in columns:
         number = re.fullmatch(r"(.+)\.\d+", column)
         if number and number[1] in columns:

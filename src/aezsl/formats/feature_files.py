@@ -90,23 +90,28 @@ def _parquet_blocks(file: Path, wanted: pd.Series) -> Iterator[Block]:
         )
     if not _is_numeric_list(schema.field("vector").type):
         raise DataError(f"{file}: vector must be lists of numbers, got {schema.field('vector').type}")
-    _find(pq.read_table(file, columns=["image_id"])["image_id"].to_numpy(), wanted, file)
+    checked = pq.ParquetFile(file, page_checksum_verification=True)
+    _find(checked.read(["image_id"])["image_id"].to_numpy(), wanted, file)
     names, width = pd.Index(wanted), None
-    for batch in pq.ParquetFile(file).iter_batches(PARQUET_ROWS, columns=["image_id", "vector"]):
+    for batch in checked.iter_batches(PARQUET_ROWS, columns=["image_id", "vector"]):
         ids = _texts(batch["image_id"].to_numpy(zero_copy_only=False), file)
         lengths = batch["vector"].value_lengths().to_numpy(zero_copy_only=False)
         width = lengths[0] if width is None else width
         wrong = np.flatnonzero(lengths != width)  # a missing vector has no length
         if len(wrong):
             raise DataError(
-                f"{file}: all vectors must have the same length, {width:g} as the first, got {lengths[wrong[0]]:g} "
-                f"numbers for {ids[wrong[0]]!r}: write every image with its whole vector"
+                f"{file}: all vectors must have the same length, {_numbers(width)} as the first, got "
+                f"{_numbers(lengths[wrong[0]])} for {ids[wrong[0]]!r}: write every image with its whole vector"
             )
         keep = names.get_indexer(pd.Index(ids)) >= 0
         if keep.any():
             flat = batch["vector"].flatten().to_numpy(zero_copy_only=False)
             kept = ids[keep].tolist()
             yield kept, _checked(file, kept, flat.reshape(len(ids), -1)[keep])
+
+
+def _numbers(length: float) -> str:
+    return "none" if np.isnan(length) else f"{length:g} numbers"
 
 
 def _is_numeric_list(kind: pa.DataType) -> bool:

@@ -1,6 +1,5 @@
 """Images to classify: any folder, and a table of the classes to choose among."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +31,7 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
         raise DataError(f"no folder {folder}: give the folder of images as --params=predict.images=...")
     table = classes or folder / "classes.csv"
     listing = ImageFolders(folder, [table, folder / "classes.csv"])
-    files = sorted(os.path.relpath(file, folder) for file in _images_below(listing, folder, set()))
+    files = sorted(file.relative_to(folder).as_posix() for file in _images_below(listing, folder, set()))
     listing.log_rest()
     if not files:
         raise DataError(f"{folder} has no images: expected {', '.join(IMAGE_SUFFIXES)}")

@@ -29,7 +29,8 @@ def reading(path: Path, what: str) -> Iterator[None]:
     except DataError:
         raise
     except Exception as error:  # parsers of foreign formats fail in their own ways: MatReadError, BadZipFile, ...
-        raise DataError(f"{path} cannot be read as {what} ({type(error).__name__}: {error}); {FETCH_AGAIN}") from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())  # some have several lines
+        raise DataError(f"{path} cannot be read as {what} ({reason}); {FETCH_AGAIN}") from error
 
 
 def first_few(items: Iterable[object], shown: int = 3) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aezsl.errors import DataError
-from aezsl.formats.reading import reading
+from aezsl.formats.reading import FETCH_AGAIN, check_shape, reading
 
 Vectors = dict[str, NDArray[np.float32]]
 
@@ -42,8 +42,20 @@ def read_spacy_vectors(folder: Path, wanted: Collection[str]) -> Vectors:
     with reading(vocab, "vectors of spaCy"):
         matrix = np.load(vocab / "vectors", mmap_mode="r", allow_pickle=False)
         rows = read_int_map((vocab / "key2row").read_bytes())
-    found = {word: rows.get(word_hash(word), -1) for word in wanted}
-    return {word: np.asarray(matrix[row], dtype=np.float32) for word, row in found.items() if 0 <= row < len(matrix)}
+    if matrix.ndim != 2 or matrix.dtype.kind != "f":
+        raise DataError(
+            f"{vocab / 'vectors'}: expected a matrix of numbers, got {matrix.dtype} of shape {matrix.shape}"
+        )
+    if rows and not -1 <= min(rows.values()) <= max(rows.values()) < len(matrix):  # -1: a word without a vector
+        raise DataError(
+            f"{vocab / 'key2row'} names rows from {min(rows.values())} to {max(rows.values())}, but vectors has "
+            f"{len(matrix)}; {FETCH_AGAIN}"
+        )
+    places = {word: rows.get(word_hash(word), -1) for word in wanted}
+    found = {word: np.asarray(matrix[row], dtype=np.float32) for word, row in places.items() if row >= 0}
+    for word, vector in found.items():
+        check_shape(vector, (matrix.shape[1],), f"{vocab / 'vectors'}, vector of {word!r}")
+    return found
 
 
 def _vocab(folder: Path) -> Path | None:

@@ -1,7 +1,10 @@
 """Files of word or class vectors: word2vec and GloVe text, word2vec binary, ``.npz`` and parquet."""
 
 import gzip
+import re
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,6 +15,8 @@ from numpy.typing import NDArray
 
 from aezsl.errors import DataError
 from aezsl.formats.reading import FETCH_AGAIN, check_shape, reading
+
+NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 
 Vectors = dict[str, NDArray[np.float32]]
 Row = tuple[str, NDArray[np.float32]]
@@ -40,7 +45,9 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> Vec
             shape = shape or vector.shape
             check_shape(vector, shape, f"{path}, vector of {name!r}")
             found.setdefault(name, vector)
-            if lookup is not None and len(found) == len(lookup):
+            if (
+                lookup is not None and len(found) == len(lookup) and path.suffix != ".gz"
+            ):  # that has a check sum at its end
                 break
     return found
 
@@ -56,10 +63,11 @@ def _header(line: bytes) -> tuple[int, int] | None:
 
 
 def _text(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
+    longer: dict[str, int] = {}  # names of which a line has more numbers than it should, if they are numbers
     with _open(path) as lines:
-        first = lines.readline()
+        first = lines.readline().removeprefix(BOM_UTF8)
         header = _header(first)
-        dimension = header[1] if header else len(first.split()) - 1
+        dimension = header[1] if header else _count_numbers(first)
         if dimension < 1:
             raise DataError(f"{path}: expected a name and its numbers per line, got {first[:60]!r}")
         # A look at the first word spares most lines, which are not wanted, from being taken apart.
@@ -75,10 +83,30 @@ def _text(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
                         raise DataError(f"{path}, vector {count}: expected {dimension} numbers; {FETCH_AGAIN}")
                     text = name.decode("utf-8", errors="replace")
                     if wanted is None or text in wanted:
+                        longer.pop(text, None)
                         yield text, _numbers(path, count, numbers)
+                    elif short := _before_numbers(text, wanted):
+                        longer.setdefault(short, count)
             line = lines.readline()
+    if longer:
+        name, count = next(iter(longer.items()))
+        raise DataError(f"{path}, vector {count}, of {name!r}: expected {dimension} numbers, got more; {FETCH_AGAIN}")
     if header and count != header[0]:
         raise DataError(f"{path}: its first line says {header[0]} vectors, there are {count}; {FETCH_AGAIN}")
+
+
+def _count_numbers(line: bytes) -> int:
+    """How many numbers stand at the end of a line, behind a name, which may be a number too or have spaces."""
+    fields = line.decode("utf-8", errors="replace").split()[1:]
+    return len(list(takewhile(NUMBER.fullmatch, reversed(fields))))
+
+
+def _before_numbers(text: str, wanted: frozenset[str]) -> str | None:
+    """The wanted name that a text begins with, where all that follows is numbers."""
+    name, *rest = text.split(" ")
+    while rest and not (name in wanted and all(map(NUMBER.fullmatch, rest))):
+        name, *rest = f"{name} {rest[0]}", *rest[1:]
+    return name if rest else None
 
 
 def _numbers(path: Path, count: int, fields: list[bytes]) -> NDArray[np.float32]:
@@ -104,6 +132,8 @@ def _binary(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
             text = name.decode("utf-8", errors="replace").lstrip("\n")
             if wanted is None or text in wanted:
                 yield text, np.frombuffer(data, dtype="<f4").astype(np.float32)
+        if file.read().strip():
+            raise DataError(f"{path} goes on after the {count} vectors that its first line says; {FETCH_AGAIN}")
 
 
 def _npz(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
@@ -122,7 +152,7 @@ def _npz(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
 
 
 def _parquet(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
-    file = pq.ParquetFile(path)
+    file = pq.ParquetFile(path, page_checksum_verification=True)
     if missing := {"name", "vector"} - set(file.schema_arrow.names):
         raise DataError(f"{path} has no column {', '.join(sorted(missing))}; it has {file.schema_arrow.names}")
     for batch in file.iter_batches(batch_size=10_000, columns=["name", "vector"]):

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -73,16 +74,37 @@ def _parse(line: str) -> tuple[str, Synset]:
 
 
 def read_edges(path: str | Path) -> list[Edge]:
-    """(parent, child) pairs from a ``data.noun`` file or from a list with one pair per line (``wordnet.is_a.txt``)."""
+    """(parent, child) pairs from a ``data.noun`` file or from a list with one pair per line (``wordnet.is_a.txt``).
+
+    Nothing is above itself: edges that lead round in a circle are refused.
+    """
     path = Path(path)
-    with reading(path, "WordNet edges"), path.open(encoding="utf-8") as lines:
+    edges = _listed_edges(path)
+    if edges is None:
+        synsets = read_synsets(path)
+        edges = [(parent, child) for child, synset in synsets.items() for parent in synset.hypernyms]
+    above: dict[str, set[str]] = {}
+    for parent, child in edges:
+        above.setdefault(child, set()).add(parent)
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        circle = first_few(error.args[1], 5)
+        raise DataError(
+            f"{path}: a class cannot be above itself, but these lead round: {circle}; {FETCH_AGAIN}"
+        ) from error
+    return edges
+
+
+def _listed_edges(path: Path) -> list[Edge] | None:
+    """The pairs of a list; none where the file is a data.noun."""
+    with reading(path, "WordNet edges"), path.open(encoding="utf-8-sig") as lines:
         first = next(lines, "")
         if not first.strip():
             raise DataError(f"{path} is empty or starts with a blank line: expected 'parent child' pairs of wnids")
-        if not first.startswith("  ") and "|" not in first:
-            return [_edge(path, number, line) for number, line in enumerate(chain([first], lines), 1) if line.strip()]
-    synsets = read_synsets(path)
-    return [(parent, child) for child, synset in synsets.items() for parent in synset.hypernyms]
+        if first.startswith("  ") or "|" in first:
+            return None
+        return [_edge(path, number, line) for number, line in enumerate(chain([first], lines), 1) if line.strip()]
 
 
 def _edge(path: Path, number: int, line: str) -> Edge:

@@ -74,6 +74,7 @@ class ZeroShotClassifier(Declared):
         """Learn from checked data, sharing what other fits on the same object have computed."""
         if seen.from_statistics and self.needs != "statistics":
             raise ValueError(f"{type(self).__name__} learns from {self.needs}, not from statistics: give X, y and S")
+        self.check_parameters()
         self.n_features_in_, self.n_semantics_in_ = seen.n_features, seen.S.shape[1]
         with solvable(self, "learnt from these data"):
             self._fit(seen)

@@ -42,7 +42,10 @@ def _real(name: str, rows: ArrayLike) -> Array:
         raise ValueError(f"{name} must be a dense array, got a sparse one: give its toarray()")
     if np.ma.is_masked(rows):
         raise ValueError(f"{name} has masked values: fill them, or drop their rows")
-    array = np.asarray(rows)
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:  # rows of unlike length
+        raise ValueError(f"{name} must be a matrix of numbers, its rows of one length; got none ({error})") from error
     if array.dtype in (np.float32, np.float64):
         return array
     texts = array.dtype.kind == "O" and any(isinstance(value, (str, bytes, complex)) for value in array.flat)

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, get_origin
 
 from sklearn.base import BaseEstimator
 
+from aezsl.kinds import accepts, describe
+
 #: What ``get_origin`` gives for a ClassVar.
 CLASS_VAR: Any = ClassVar
 
@@ -39,6 +41,23 @@ class Declared(BaseEstimator):
             if name not in cls.fixed:
                 default = getattr(cls, name)
                 yield Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=types[name])
+
+    def check_parameters(self) -> None:
+        """Refuse values that are not of the declared kind; scikit-learn wants it done by ``fit``, not before."""
+        for parameter in self.declared():
+            kind, value = kind_of(parameter), getattr(self, parameter.name)
+            if not accepts(kind, value):
+                raise ValueError(
+                    f"{parameter.name} of {type(self).__name__} must be {describe(kind)}, got {value!r}: set it by "
+                    f"set_params({parameter.name}=...)"
+                )
+
+
+def kind_of(parameter: Parameter) -> Any:
+    """What a declared parameter may be; where its type is written as text, what is like its default."""
+    if isinstance(parameter.annotation, str):
+        return Any if parameter.default is None else type(parameter.default)
+    return parameter.annotation
 
 
 def _constructor(parameters: list[Parameter]) -> Any:

@@ -99,7 +99,9 @@ def _accuracies(catalog: DataCatalog, main: str) -> dict[str, float]:
     found = {}
     for file in sorted(folder.glob("*/metrics.json")):
         try:
-            metrics, record = (json.loads((file.parent / f"{part}.json").read_text()) for part in ("metrics", "record"))
+            metrics, record = (
+                json.loads((file.parent / f"{part}.json").read_text(encoding="utf-8")) for part in ("metrics", "record")
+            )
         except (OSError, ValueError):  # of a run that was stopped while it wrote
             continue
         if record.get("problem_fingerprint") == fingerprint and "per_class_accuracy" in metrics:

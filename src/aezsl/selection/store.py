@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import Mapping
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +27,27 @@ class SelectionStore:
         self.path = Path(path)
 
     def find(self, key: str, n_points: int) -> pd.DataFrame | None:
-        """The table, if it is whole and was made under the same key."""
+        """The table, if it is as it was written and was made under the same key."""
         try:
-            table = pd.read_csv(self.path)
+            text = self.path.read_text(encoding="utf-8")
+            table = pd.read_csv(StringIO(text))
+            intact = set(table.pop("digest")) == {_digest(text)}
             usable = set(table["key"]) == {key} and sorted(table["point"]) == list(range(n_points))
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, OSError) as error:  # parsers' errors are ValueErrors
             log.warning("%s cannot be read (%s): parameters are selected again", self.path, error)
             return None
-        return table if usable else None
+        if not intact:
+            log.warning("%s is not as it was written: parameters are selected again", self.path)
+        return table if intact and usable else None
 
     def save(self, table: pd.DataFrame) -> None:
-        """Keep the table in place of the former one."""
+        """Keep the table in place of the former one, with a digest of itself: scores decide, so none may change."""
         with written_whole(self.path) as path:
-            table.to_csv(path, index=False)
+            path.write_text(
+                table.assign(digest=_digest(table.to_csv(index=False))).to_csv(index=False), encoding="utf-8"
+            )
 
     def best_score(self) -> float:
         """The mean accuracy of the chosen point on validation classes; NaN where there was nothing to choose."""
@@ -49,6 +56,12 @@ class SelectionStore:
     def forget(self) -> None:
         """Without a selection there are no scores: those of a former run are not of this one."""
         self.path.unlink(missing_ok=True)
+
+
+def _digest(text: str) -> str:
+    """Of all cells of a table as text, but for the digest itself."""
+    cells = pd.read_csv(StringIO(text), dtype=str, keep_default_na=False).drop(columns="digest", errors="ignore")
+    return f"sha256-{hashlib.sha256(cells.to_csv(index=False).encode()).hexdigest()[:16]}"
 
 
 def selection_key(fingerprint: str, *settings: Mapping[str, Any] | str) -> str:

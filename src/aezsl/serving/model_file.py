@@ -106,7 +106,9 @@ def _load_model(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ZeroSho
     for name, value in state.items():
         if value.dtype.kind not in "fiubU" or (value.dtype.kind == "f" and not np.isfinite(value).all()):
             raise DataError(f"its array {name} must hold finite numbers")
-    return make_method(header["method"], **header["parameters"]).set_state({**state, **header["scalars"]})
+    model = make_method(header["method"], **header["parameters"])
+    model.check_parameters()
+    return model.set_state({**state, **header["scalars"]})
 
 
 def _check_widths(model: ZeroShotClassifier, n_features: int, n_semantics: int) -> None:

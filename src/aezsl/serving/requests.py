@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
@@ -60,7 +60,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     """The parameters of a request, checked and completed; ``classes`` becomes the text of a table."""
     if params is not None and not isinstance(params, Mapping):
         raise RequestError(f"params must be an object of {', '.join(DEFAULTS)}, got {type(params).__name__}")
-    refuse_unknown(params or {})
+    _refuse_unknown("parameter", params or {}, DEFAULTS)
     given = {**DEFAULTS, **{key: value for key, value in (params or {}).items() if value is not None}}
     top = given["top"]
     if isinstance(top, bool) or not isinstance(top, (int, np.integer)) or not 1 <= top <= MAX_CLASSES:
@@ -70,13 +70,18 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return {**given, "top": int(top), "classes": class_text(given["classes"])}
 
 
-def refuse_unknown(params: Mapping[str, Any]) -> None:
-    """Refuse a parameter that is none, with the nearest name."""
-    for name in params:
-        if name not in DEFAULTS:
-            close = get_close_matches(str(name), DEFAULTS, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"expected {', '.join(DEFAULTS)}"
-            raise RequestError(f"unknown parameter {name!r} of the request: {hint}")
+def check_columns(rows: Any) -> None:
+    """Refuse a column that is none, with the nearest name."""
+    if isinstance(rows, pd.DataFrame):
+        _refuse_unknown("column", rows.columns, COLUMNS)
+
+
+def _refuse_unknown(what: str, names: Iterable[Any], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            close = get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"expected {', '.join(known)}"
+            raise RequestError(f"unknown {what} {name!r} of the request: {hint}")
 
 
 def class_text(classes: Any) -> str:
@@ -132,6 +137,7 @@ def shown_by(rows: pd.DataFrame) -> str:
     """The one column by which all rows of a request show their images."""
     if not isinstance(rows, pd.DataFrame) or not len(rows):
         raise RequestError(f"a request needs rows with one of the columns {', '.join(COLUMNS)}, got none")
+    check_columns(rows)
     if len(rows) > MAX_ROWS:
         raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(rows)}: ask in several requests")
     shown = [column for column in COLUMNS if column in rows and rows[column].notna().all()]

@@ -1,14 +1,14 @@
 """A trained model behind MLflow: features or images in, names out, among classes that the request describes."""
 
-import json
 import logging
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from mlflow.exceptions import MlflowException
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -19,13 +19,14 @@ from aezsl.formats.images import UnreadableImageError, read_image
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import (
+    COLUMNS,
     DEFAULTS,
     RequestError,
     check_classes,
+    check_columns,
     image_content,
     read_features,
     read_params,
-    refuse_unknown,
     shown_by,
 )
 from aezsl.serving.trained import TrainedModel
@@ -38,7 +39,7 @@ MODEL_FILE = "model.npz"
 
 def _load_pyfunc(data_path: str) -> "ServedModel":
     """What MLflow calls to load the model."""
-    _let_params_through()
+    _read_requests_first()
     served = ServedModel(load_trained(Path(data_path) / MODEL_FILE))
     served.warm_up()
     return served
@@ -123,26 +124,34 @@ def _refuse_unreadable(contents: Sequence[bytes]) -> None:
             raise RequestError(f"row {number}: {error}") from error
 
 
-def _let_params_through() -> None:
-    """Let MLflow hand over what it would drop with a warning in its log: unknown parameters, and lists of classes.
+def _read_requests_first() -> None:
+    """From now on requests to models of this project are read by it before MLflow sees them.
 
-    Only for models with the parameters of this service; others are treated as ever.
+    MLflow drops parameters that it does not know with a line in its log, refuses lists of classes, and quotes the whole
+    request in front of what it found wrong with it. Other models are asked as ever.
     """
-    import mlflow.pyfunc
+    from mlflow.pyfunc import PyFuncModel
 
-    enforce = mlflow.pyfunc._enforce_params_schema  # type: ignore[attr-defined]
-    if getattr(enforce, "of_aezsl", False):
+    ask = PyFuncModel.predict
+    if getattr(ask, "of_aezsl", False):
         return
 
-    def strict(params: Any, schema: Any) -> Any:
-        if schema is not None and {param.name for param in schema.params} == set(DEFAULTS) and isinstance(params, dict):
-            refuse_unknown(params)
-            if isinstance(params.get("classes"), list):
-                params = {**params, "classes": json.dumps(params["classes"])}
-        return enforce(params, schema)
+    @wraps(ask)
+    def predict(self: Any, data: Any, params: Any = None) -> Any:
+        if self.metadata.flavors["python_function"]["loader_module"] != __name__:
+            return ask(self, data, params)
+        given = read_params(params)
+        check_columns(data)
+        try:
+            return ask(self, data, given)
+        except RequestError:
+            raise
+        except MlflowException as error:
+            reason = str(error).rpartition("Error: ")[2].strip()
+            raise RequestError(f"all rows must have one of the columns {', '.join(COLUMNS)}: {reason}") from error
 
-    strict.of_aezsl = True  # type: ignore[attr-defined]
-    mlflow.pyfunc._enforce_params_schema = strict  # type: ignore[attr-defined]
+    predict.of_aezsl = True  # type: ignore[attr-defined]
+    PyFuncModel.predict = predict
 
 
 def make_signature() -> Any:

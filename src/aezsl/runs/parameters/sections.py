@@ -10,6 +10,7 @@ from aezsl.encoders.images.engine import PROVIDERS
 from aezsl.encoders.texts.semantics import KINDS
 from aezsl.kinds import AtLeastOne, Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, joined, list_of
 from aezsl.methods import METHODS, Entry
+from aezsl.methods.parameters import kind_of
 
 #: Arguments of a kind of semantics that are not for the user to set.
 GIVEN = ("classes", "reference", "fingerprint")
@@ -58,16 +59,9 @@ def semantic_sources() -> Listed:
 
 def method_section(entry: Entry) -> Section:
     """``init`` and ``grid`` of a method take what its class declares."""
-    known = {parameter.name: _kind(parameter) for parameter in entry.load().declared()}
+    known = {parameter.name: kind_of(parameter) for parameter in entry.load().declared()}
     grid = {name: list_of(kind, at_least=1) for name, kind in known.items()}
     return Section.whole(init=Section(known), grid=Section(grid))
-
-
-def _kind(parameter: inspect.Parameter) -> Any:
-    """What a declared parameter may be; where its type is written as text, what is like its default."""
-    if isinstance(parameter.annotation, str):
-        return Any if parameter.default is None else type(parameter.default)
-    return parameter.annotation
 
 
 def hints(annotated: type[Any] | Callable[..., Any]) -> dict[str, Any]:

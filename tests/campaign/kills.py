@@ -1,0 +1,169 @@
+"""Commands killed at random times, then typed again: the second one ends as if the first had never been.
+
+Every kind of run begins in a project of its own with made-up images, eight pixels wide, and so takes seconds.
+"""
+
+import re
+import shutil
+import signal
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from tests.campaign.outcome import Tally
+from tests.helpers.projects import Commands, Project
+
+COLUMNS = ("tried", "killed", "ended before", "resumed equal", "lost")
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+#: What a killed writer leaves behind: the next run clears it.
+LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}-\d+-\d+-[0-9a-f]{32}.*")
+
+OWN = ("run", "--env=own")
+SHARDS = "--params=feature_extraction.shard_size=4,feature_extraction.batch_size=2"
+#: Kind of run -> commands that were finished before, and the one that is killed.
+KINDS = {
+    "main run": ((), (*OWN, "--pipeline=aezsl_lr")),
+    "several methods": ((), (*OWN, "--pipelines=eszsl,aezsl,exem", "--runner=ThreadRunner")),
+    "training by epochs": ((), (*OWN, "--pipeline=daezsl")),
+    "extraction": ((), (*OWN, "--pipelines=ingestion,feature_extraction", SHARDS)),
+    "first database": ((), (*OWN, "--pipeline=ingestion")),
+    "repeat": ((), ("repeat", "--env=own", "--pipeline=eszsl,aezsl_sim", "--splits=2")),
+    "predict": (
+        ((*OWN, "--pipeline=eszsl"),),
+        (*OWN, "--pipeline=predict", "--params=method=eszsl,predict.images=new"),
+    ),
+    "export": (((*OWN, "--pipeline=eszsl"),), (*OWN, "--pipeline=export", "--params=method=eszsl")),
+    "trained again": (
+        ((*OWN, "--pipeline=eszsl"),),
+        (*OWN, "--pipeline=eszsl", "--params=normalise.features=centre+l2"),
+    ),
+}
+
+
+def write_images(root):
+    """Ten classes whose colours follow from three numbers, and new images without a name."""
+    rng = np.random.default_rng(0)
+    colours = rng.integers(30, 226, size=(10, 3))
+    rows = "".join(f"c{i},{'unseen' if i > 6 else 'seen'},{r},{g},{b}\n" for i, (r, g, b) in enumerate(colours))
+    (root / "data/01_raw/own").mkdir(parents=True)
+    (root / "data/01_raw/own/classes.csv").write_text(f"class_name,role,red,green,blue\n{rows}")
+    for i, colour in enumerate(colours):
+        for number in range(5):
+            pixels = np.clip(colour + rng.normal(0, 20, size=(8, 8, 3)), 0, 255).astype(np.uint8)
+            for place in (f"data/01_raw/own/images/c{i}", *(["new"] if number == 0 else [])):
+                (root / place).mkdir(parents=True, exist_ok=True)
+                Image.fromarray(pixels).save(root / place / f"{i}-{number}.png")
+
+
+def results(folder):
+    """What the commands have found out, to the bit: metrics, names with their scores, fitted numbers, tables."""
+    found = {}
+    for path in sorted((folder / "data").rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.name in ("predictions.parquet", "new_predictions.parquet"):
+            table = pd.read_parquet(path)
+            if "path" in table:
+                table = table.drop(columns="path")
+            found[name] = table.to_json(double_precision=15), table["score"].to_numpy().tobytes()
+        elif path.name == "metrics.json" or re.search(r"08_reporting/own/repeat.*\.csv", name):
+            found[name] = re.sub(r"[\d.]+ s\b", "", path.read_text())
+        elif path.name == "model.npz":
+            with np.load(path) as arrays:
+                found[name] = {key: arrays[key].tobytes() for key in arrays.files if key != "header"}
+        elif path.name == "split.parquet":
+            found[name] = pd.read_parquet(path).to_json()
+    return found
+
+
+def features(folder):
+    """All vectors that the store gives, by image."""
+    from aezsl.data.vector_store import VectorStore
+
+    vectors = VectorStore(folder / "data/04_feature/own/features").load()
+    return {
+        name: row.tobytes() for name, row in zip(vectors.ids, vectors.take(np.arange(len(vectors.ids))), strict=True)
+    }
+
+
+@dataclass
+class Kind:
+    """One kind of run: the state that it begins in, its results when nobody kills it, and how long that took."""
+
+    name: str
+    commands: Commands
+    place: Path
+
+    def __post_init__(self):
+        before, self.command = KINDS[self.name]
+        self.start = self.place / "start"
+        self.start.mkdir()
+        project = Project.copy(self.start, self.commands)
+        write_images(self.start)
+        for command in before:
+            self._finish(project, command)
+        whole = self._copy("whole")
+        self._finish(whole, ("--version",))  # whatever the first command of all takes longer
+        began = time.monotonic()
+        self._finish(whole, self.command)
+        self.seconds = time.monotonic() - began
+        self.expected = results(whole.folder)
+        self.vectors = features(whole.folder) if self.name != "first database" else {}
+
+    def kill(self, rng):
+        """Whether the command was killed; an error where it then does not end as it should."""
+        project = self._copy("killed")
+        after, how = float(rng.uniform(0.0, 1.05 * self.seconds)), int(SIGNALS[rng.integers(len(SIGNALS))])
+        stopped = self.commands.fork(project.folder, self.command, signal=how, after=after)
+        note = f"after {after:.1f} of {self.seconds:.1f} s by signal {how}"
+        again = project.commands.run(project.folder, self.command)
+        if again.returncode:
+            raise RuntimeError(f"{note}: the second run fails: {(again.stdout + again.stderr)[-600:]}")
+        if results(project.folder) != self.expected:
+            raise RuntimeError(f"{note}: the second run has other results: {self._differences(project.folder)}")
+        if self.vectors and features(project.folder) != self.vectors:
+            raise RuntimeError(f"{note}: other features")
+        if left := [path for path in project.folder.rglob(".*") if LEFTOVER.fullmatch(path.name)]:
+            raise RuntimeError(f"{note}: it leaves {left[0].relative_to(project.folder)}")
+        if running := [run for run in project.runs() if run.info.status == "RUNNING"]:
+            raise RuntimeError(f"{note}: {len(running)} runs are said to be running")
+        return stopped.returncode != 0
+
+    def _differences(self, folder):
+        found = results(folder)
+        return [name for name in {**found, **self.expected} if found.get(name) != self.expected.get(name)][:5]
+
+    def _copy(self, name):
+        folder = self.place / name
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.start, folder, symlinks=True)
+        return Project(folder, self.commands)
+
+    @staticmethod
+    def _finish(project, command):
+        result = project.commands.run(project.folder, command)
+        if result.returncode:
+            raise RuntimeError(f"kedro {' '.join(command)} failed:\n{(result.stdout + result.stderr)[-3000:]}")
+
+
+def kill_all(name, n, seed):
+    """The tally of ``n`` kills of one kind of run."""
+    tally = Tally(name, COLUMNS)
+    commands = Commands()
+    with tempfile.TemporaryDirectory() as place:
+        kind = Kind(name, commands, Path(place))
+        for number in range(n):
+            rng = np.random.default_rng((seed, sorted(KINDS).index(name), number))
+            tally.counts["tried"] += 1
+            try:
+                tally.counts["killed" if kind.kill(rng) else "ended before"] += 1
+                tally.counts["resumed equal"] += 1
+            except (RuntimeError, AssertionError, OSError, ValueError) as error:
+                tally.counts["lost"] += 1
+                tally.notes.append(f"{name}, kill {number}: {error}"[:1500])
+    commands.close()
+    return tally
