@@ -4,10 +4,13 @@ import pandas as pd
 from kedro_datasets.pandas import CSVDataset
 
 from aezsl.data.spreadsheet import escape_formulas, unescape_formulas
+from aezsl.datasets.previewed import once_saved
 
 
 class TableDataset(CSVDataset):
     """As ``pandas.CSVDataset``, with an apostrophe before text that a spreadsheet would take for a formula."""
+
+    preview = once_saved(CSVDataset.preview)
 
     def save(self, data: pd.DataFrame) -> None:
         """Write the table, made safe."""
