@@ -68,7 +68,8 @@ def test_unseen_classes_are_never_trained_on(project):
 
 def test_mlflow_has_parameters_metrics_artifacts_and_origin(project):
     record = project.runs()[-1]
-    assert record.info.status == "FINISHED"
+    assert (record.info.status, record.info.run_name) == ("FINISHED", "ESZSL · emoji · split 0")
+    assert (record.data.tags["kind"], record.data.tags["method"]) == ("training", "eszsl")
     assert record.data.params["feature_extraction.backbone"] == "efficientnet_lite0"
     assert record.data.params["split.seed"] == "0"
     assert "chosen.gamma" in record.data.params
@@ -76,6 +77,9 @@ def test_mlflow_has_parameters_metrics_artifacts_and_origin(project):
     assert {"git_commit", "problem_fingerprint", "features_fingerprint"} <= set(record.data.tags)
     artifacts = {file.name for file in project.folder.glob("mlruns/*/*/artifacts/eszsl/*")}
     assert {"gallery.png", "selection.csv", "per_class.csv", "confusions.csv", "predictions.parquet"} <= artifacts
+    (output,) = record.outputs.model_outputs
+    (description,) = project.folder.glob(f"mlruns/*/models/{output.model_id}/artifacts/MLmodel")
+    assert "loader_module: aezsl.serving.service" in description.read_text()
 
 
 @pytest.mark.parametrize("runner", ["ThreadRunner", "ParallelRunner"])
