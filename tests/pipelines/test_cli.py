@@ -11,6 +11,7 @@ import urllib.request
 import pandas as pd
 import pytest
 
+from tests.helpers.notebooks import NOTEBOOKS, run_notebook
 from tests.helpers.projects import environment
 
 #: Two vendors, one category: 80-odd classes, 160-odd images, seconds instead of minutes.
@@ -105,6 +106,13 @@ def test_another_seed_is_a_parameter_and_another_problem(project):
     assert second.data.params["split.unseen_fraction"] == "0.2"  # a sibling survives
     assert second.data.tags["problem_fingerprint"] != first.data.tags["problem_fingerprint"]
     assert second.data.tags["features_fingerprint"] == first.data.tags["features_fingerprint"]
+
+
+def test_the_tour_shows_the_images_of_the_run(project):
+    (tour,) = NOTEBOOKS
+    text, pictures = run_notebook(tour, project.folder)
+    assert "17 unseen classes" in text
+    assert pictures == 3
 
 
 @pytest.fixture
