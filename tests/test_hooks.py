@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from aezsl.hooks import OneThreadPerTask
 from aezsl.machine.provenance import Cost
-from aezsl.runs.subject import main_method
+from aezsl.runs.subject import describe_run, main_method, methods_with_runs
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,43 @@ from aezsl.runs.subject import main_method
 )
 def test_the_first_method_named_is_what_a_run_is_about(named, subject):
     assert main_method(named) == subject
+
+
+PARAMETERS = {"report": {"benchmark": "birds"}, "split": {"seed": 3}, "predict": {"method": "aezsl"}}
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "name", "kind", "method"),
+    [
+        (["aezsl_lr"], "AEZSL_LR · birds · split 3", "training", "aezsl_lr"),
+        (None, "AEZSL_LR · birds · split 3", "training", "aezsl_lr"),
+        (["gzsl_eszsl"], "ESZSL, generalized · birds · split 3", "training", "gzsl_eszsl"),
+        (["eszsl", "aezsl"], "ESZSL, AEZSL · birds · split 3", "training", None),
+        (["table1"], "table1 · birds · split 3", "training", None),
+        (["predict"], "predict, AEZSL · birds", "prediction", "aezsl"),
+        (["export"], "export, AEZSL · birds", "export", "aezsl"),
+        (["report"], "report · birds", "report", None),
+        (["ingestion"], "ingestion · birds · split 3", "data", None),
+    ],
+)
+def test_runs_are_named_by_method_data_and_split_and_told_apart_by_kind(pipelines, name, kind, method):
+    tags = describe_run({"pipeline_names": pipelines}, PARAMETERS)
+    assert (tags["mlflow.runName"], tags["kind"], tags.get("method")) == (name, kind, method)
+    assert tags["benchmark"] == "birds"
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "measured", "below"),
+    [
+        (["aezsl_lr"], ["aezsl", "aezsl_lr"], []),  # its base stands beside it
+        (None, ["aezsl", "aezsl_lr"], []),
+        (["eszsl", "aezsl"], ["aezsl", "eszsl"], ["aezsl", "eszsl"]),
+        (["table1"], ["aezsl", "eszsl"], ["aezsl", "eszsl"]),
+        (["report"], [], []),
+    ],
+)
+def test_a_run_of_several_methods_has_one_below_it_for_each(pipelines, measured, below):
+    assert methods_with_runs({"pipeline_names": pipelines}, measured) == below
 
 
 def blas_threads():

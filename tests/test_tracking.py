@@ -1,5 +1,6 @@
 """MLflow's database under stops and company, and runs whose process is gone."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -8,12 +9,14 @@ import sys
 import time
 
 import mlflow
+import pandas as pd
 import psutil
 import pytest
 
 from aezsl.errors import NotReadyError
 from aezsl.machine.processes import Process
-from aezsl.runs.tracking import HOST, PID, STARTED, prepare_database, sign_run
+from aezsl.runs.tracked import TrackedRun
+from aezsl.runs.tracking import HOST, PID, STARTED, VIEW, prepare_database, save_view, sign_run
 
 pytestmark = pytest.mark.slow  # making MLflow's tables takes seconds
 
@@ -120,3 +123,35 @@ def test_runs_whose_process_is_gone_are_marked_as_killed(active_run):
     }
     assert client.get_run(unsigned).info.status == "RUNNING"
     assert client.get_run(active_run.info.run_id).data.tags[PID] == str(own.pid)
+
+
+def test_a_run_and_one_below_it_keep_what_is_logged_to_each(active_run, tmp_path):
+    run = TrackedRun.active()
+    assert run.id == active_run.info.run_id
+    child = run.child("ESZSL", {"method": "eszsl"})
+    child.log_metrics({"accuracy": 0.5})
+    child.log_params({f"p{i}": i for i in range(150)})  # more than one request may hold
+    child.log_history(pd.DataFrame({"round": [0, 1], "accuracy": [0.25, 0.5], "note": ["a", "b"]}))
+    (tmp_path / "table.csv").write_text("a\n1\n")
+    child.log_path(tmp_path / "table.csv", "eszsl")
+    child.log_path(tmp_path / "nothing")
+    child.end()
+    client = mlflow.MlflowClient()
+    found = client.get_run(child.id)
+    assert (found.info.status, found.info.run_name) == ("FINISHED", "ESZSL")
+    assert found.data.tags["mlflow.parentRunId"] == run.id
+    assert found.data.metrics == {"accuracy": 0.5, "round.accuracy": 0.5}
+    assert len(found.data.params) == 150
+    assert [metric.step for metric in client.get_metric_history(child.id, "round.accuracy")] == [0, 1]
+    assert [file.path for file in client.list_artifacts(child.id)] == ["eszsl"]
+    assert client.get_run(run.id).data.metrics == {}
+    assert child.is_there
+    client.delete_run(child.id)
+    assert not child.is_there
+    assert not TrackedRun("0" * 32).is_there
+
+
+def test_an_experiment_keeps_a_view_of_its_results(active_run):
+    save_view(active_run.info.experiment_id)
+    tags = mlflow.MlflowClient().get_experiment(active_run.info.experiment_id).tags
+    assert "metrics.`per_class_accuracy`" in json.loads(tags[f"mlflow.sharedViewState.{VIEW}"])["selectedColumns"]

@@ -15,8 +15,19 @@ from kedro.pipeline import Pipeline
 from aezsl.config import ConfigLoader
 from aezsl.errors import NotReadyError, ParameterError
 from aezsl.machine.provenance import Cost, git_commit, peak_memory_mb
-from aezsl.runs.subject import main_method
-from aezsl.runs.tracking import prepare_database, sign_run
+from aezsl.runs.subject import (
+    BENCHMARK,
+    KIND,
+    METHOD,
+    SPLIT,
+    describe_run,
+    main_method,
+    methods_with_runs,
+    named_methods,
+    run_name,
+)
+from aezsl.runs.tracked import TrackedRun
+from aezsl.runs.tracking import prepare_database, save_view, sign_run
 
 
 class BeforeAnythingRuns:
@@ -133,9 +144,11 @@ class RunRecorder:
 
     A catalog entry says in ``metadata.mlflow`` how its dataset is logged once the run has saved it: ``metrics``
     (a mapping of numbers), ``history`` (a table with one row of numbers per step), ``params`` (a mapping of chosen
-    values), ``tags``, ``record`` (a mapping of numbers, logged as metrics, and other values, logged as tags), or
-    ``artifact`` (the file or folder). Results of the method that gave the run its name are logged under
-    their plain names, those of other methods in the same run with the method's name before them.
+    values), ``tags``, ``record`` (a mapping of numbers, logged as metrics, and other values, logged as tags),
+    ``artifact`` (the file or folder), or ``model`` (a trained one, logged where the run names its method).
+    Results of the method that gave the run its name are logged under their plain names, those of other methods in the
+    same run with the method's name before them. A run that is about no single method, such as ``table1``, has one run
+    per method below it instead.
     Everything is logged from the main process when the run is over, so that it works under every runner.
     """
 
@@ -143,27 +156,52 @@ class RunRecorder:
         self._start = time.monotonic()
 
     @hook_impl
-    def before_pipeline_run(self) -> None:
-        """Start the clock, and sign the run that kedro-mlflow has just begun."""
+    def before_pipeline_run(self, run_params: dict[str, Any], catalog: DataCatalog) -> None:
+        """Start the clock; name and sign the run that kedro-mlflow has just begun."""
         self._start = time.monotonic()
-        sign_run()
+        if run := TrackedRun.active():
+            run.set_tags(describe_run(run_params, catalog.load("parameters")))
+            save_view(run.experiment)
+            sign_run()
 
     @hook_impl(tryfirst=True)  # before kedro-mlflow closes the run
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Log what the run produced."""
-        import mlflow
-
-        # Some nodes write to what they were given, such as the table of a selection: inputs count, too.
-        outputs = sorted(pipeline.all_outputs() | pipeline.all_inputs())
-        if mlflow.active_run() is None:  # tracking is switched off
+        run = TrackedRun.active()
+        if run is None:  # tracking is switched off
             return
-        mlflow.set_tags({"git_commit": git_commit(Path(run_params["project_path"])), "python": sys.version.split()[0]})
-        mlflow.log_metrics({"wall_seconds": time.monotonic() - self._start, "peak_memory_mb": peak_memory_mb()})
+        run.set_tags({"git_commit": git_commit(Path(run_params["project_path"])), "python": sys.version.split()[0]})
+        run.log_metrics({"wall_seconds": time.monotonic() - self._start, "peak_memory_mb": peak_memory_mb()})
+        # Some nodes write to what they were given, such as the table of a selection: inputs count, too.
+        names = sorted(pipeline.all_outputs() | pipeline.all_inputs())
+        measured = sorted({_namespace(name) for name in pipeline.all_outputs() if name.endswith(".metrics")})
+        below = methods_with_runs(run_params, measured)
         main = main_method(run_params)
-        for name in outputs:
-            if how := _logging_kind(catalog, name):
-                space = _namespace(name)
-                _log(mlflow, how, catalog, name, "" if space in ("", main) else f"{space}.")
+        kept = {f"{method}.model" for method in (main, *named_methods(run_params))}
+        names = [name for name in names if name in kept or _logging_kind(catalog, name) != "model"]
+        for name in names:
+            space = _namespace(name)
+            if space not in below and (how := _logging_kind(catalog, name)):
+                _log(run, how, catalog, name, "" if space in ("", main) else f"{space}.")
+        for method in below:
+            of_method = [name for name in names if _namespace(name) == method]
+            run.log_metrics(_log_below(run, method, catalog, of_method))
+
+
+def _log_below(run: TrackedRun, method: str, catalog: DataCatalog, names: list[str]) -> dict[str, float]:
+    """A run for one of several methods; returns what stands beside the other methods in the run above."""
+    from aezsl.reporting.labels import full_label
+    from aezsl.reporting.over_splits import HEADLINES, setting_of
+
+    about = {key: value for key, value in run.tags.items() if key in (KIND, BENCHMARK, SPLIT)} | {METHOD: method}
+    child = run.child(run_name(full_label(method), about), about)
+    for name in names:
+        if how := _logging_kind(catalog, name):
+            _log(child, how, catalog, name, "")
+    child.end()
+    headline = HEADLINES[setting_of(method)][0]
+    metrics = catalog.load(f"{method}.metrics")
+    return {f"{method}.{headline}": metrics[headline]} if headline in metrics else {}
 
 
 def _logging_kind(catalog: DataCatalog, name: str) -> str | None:
@@ -176,49 +214,37 @@ def _namespace(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def _log(mlflow: Any, how: str, catalog: DataCatalog, name: str, prefix: str) -> None:
+def _log(run: TrackedRun, how: str, catalog: DataCatalog, name: str, prefix: str) -> None:
+    if how in ("artifact", "history"):
+        run.log_path(_path(catalog, name), _namespace(name) or None)
     if how == "artifact":
-        path = Path(catalog.get(name)._filepath)  # type: ignore[union-attr]
-        if path.is_dir():
-            mlflow.log_artifacts(str(path), path.name)
-        elif path.exists():
-            mlflow.log_artifact(str(path), _namespace(name) or None)
         return
     values = catalog.load(name)
     if how == "metrics":
-        mlflow.log_metrics({prefix + key: value for key, value in values.items()})
+        run.log_metrics({prefix + key: value for key, value in values.items()})
     elif how == "history":
-        mlflow.log_artifact(str(catalog.get(name)._filepath), _namespace(name) or None)  # type: ignore[union-attr]
-        _log_history(mlflow, values, prefix)
+        run.log_history(values, prefix)
     elif how == "params":
-        mlflow.log_params({f"{prefix}{name.rpartition('.')[2]}.{key}": value for key, value in values.items()})
+        run.log_params({f"{prefix}{name.rpartition('.')[2]}.{key}": value for key, value in values.items()})
     elif how == "record":
         numbers = {key: value for key, value in values.items() if isinstance(value, int | float)}
-        mlflow.log_metrics({prefix + key: value for key, value in numbers.items()})
-        mlflow.set_tags({prefix + key: value for key, value in values.items() if key not in numbers})
+        run.log_metrics({prefix + key: value for key, value in numbers.items()})
+        run.set_tags({prefix + key: value for key, value in values.items() if key not in numbers})
     elif how == "tags":
-        mlflow.set_tags({prefix + key: value for key, value in values.items()})
+        run.set_tags({prefix + key: value for key, value in values.items()})
+    elif how == "model":
+        _log_model(run, values, _namespace(name), _path(catalog, name))
     else:
-        raise ValueError(
-            f"metadata.mlflow of {name} must be metrics, history, params, tags, record or artifact, got {how!r}"
-        )
+        kinds = "metrics, history, params, tags, record, artifact or model"
+        raise ValueError(f"metadata.mlflow of {name} must be {kinds}, got {how!r}")
 
 
-def _log_history(mlflow: Any, table: Any, prefix: str) -> None:
-    """Every numeric column as a metric by step, the first column being the step: MLflow draws the curve."""
-    from mlflow.entities import Metric
+def _path(catalog: DataCatalog, name: str) -> Path:
+    return Path(catalog.get(name)._filepath)  # type: ignore[union-attr]
 
-    numbers = table.select_dtypes("number").dropna(axis="columns", how="all")
-    if numbers.empty:  # no step was made
-        return
-    step, *columns = numbers.columns
-    now = int(time.time() * 1000)
-    metrics = [
-        Metric(f"{prefix}{step}.{column}", float(value), now, int(at))
-        for column in columns
-        for at, value in zip(numbers[step], numbers[column], strict=True)
-        if value == value  # a column may end earlier than the others
-    ]
-    client, run_id = mlflow.MlflowClient(), mlflow.active_run().info.run_id
-    for start in range(0, len(metrics), 1000):  # the most that one request may hold
-        client.log_batch(run_id, metrics=metrics[start : start + 1000])
+
+def _log_model(run: TrackedRun, trained: Any, method: str, file: Path) -> None:
+    from aezsl.datasets.mlflow_model import model_parts
+
+    with model_parts(trained, file) as parts:
+        run.log_model(method, parts)

@@ -54,6 +54,7 @@ def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=N
     names = ("selection", "evaluation", "calibration", "sensitivity")
     shared = {key: value for name in names for key, value in parameters(f"parameters_{name}.yml").items()}
     shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
+    shared["report"] = {"data_set": None}
     inputs = {f"params:{key}": value for key, value in shared.items()}
     inputs |= {f"params:sensitivity.{key}": value[:3] for key, value in shared["sensitivity"].items()}
     for name in methods:

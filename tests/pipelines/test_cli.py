@@ -11,6 +11,7 @@ import urllib.request
 import pandas as pd
 import pytest
 
+from tests.helpers.notebooks import NOTEBOOKS, run_notebook
 from tests.helpers.projects import environment
 
 #: Two vendors, one category: 80-odd classes, 160-odd images, seconds instead of minutes.
@@ -68,7 +69,8 @@ def test_unseen_classes_are_never_trained_on(project):
 
 def test_mlflow_has_parameters_metrics_artifacts_and_origin(project):
     record = project.runs()[-1]
-    assert record.info.status == "FINISHED"
+    assert (record.info.status, record.info.run_name) == ("FINISHED", "ESZSL · emoji · split 0")
+    assert (record.data.tags["kind"], record.data.tags["method"]) == ("training", "eszsl")
     assert record.data.params["feature_extraction.backbone"] == "efficientnet_lite0"
     assert record.data.params["split.seed"] == "0"
     assert "chosen.gamma" in record.data.params
@@ -76,6 +78,9 @@ def test_mlflow_has_parameters_metrics_artifacts_and_origin(project):
     assert {"git_commit", "problem_fingerprint", "features_fingerprint"} <= set(record.data.tags)
     artifacts = {file.name for file in project.folder.glob("mlruns/*/*/artifacts/eszsl/*")}
     assert {"gallery.png", "selection.csv", "per_class.csv", "confusions.csv", "predictions.parquet"} <= artifacts
+    (output,) = record.outputs.model_outputs
+    (description,) = project.folder.glob(f"mlruns/*/models/{output.model_id}/artifacts/MLmodel")
+    assert "loader_module: aezsl.serving.service" in description.read_text()
 
 
 @pytest.mark.parametrize("runner", ["ThreadRunner", "ParallelRunner"])
@@ -101,6 +106,13 @@ def test_another_seed_is_a_parameter_and_another_problem(project):
     assert second.data.params["split.unseen_fraction"] == "0.2"  # a sibling survives
     assert second.data.tags["problem_fingerprint"] != first.data.tags["problem_fingerprint"]
     assert second.data.tags["features_fingerprint"] == first.data.tags["features_fingerprint"]
+
+
+def test_the_tour_shows_the_images_of_the_run(project):
+    (tour,) = NOTEBOOKS
+    text, pictures = run_notebook(tour, project.folder)
+    assert "17 unseen classes" in text
+    assert pictures == 3
 
 
 @pytest.fixture

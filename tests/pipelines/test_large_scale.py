@@ -114,9 +114,13 @@ def test_command_line_writes_table_history_and_counts(make_project, root):
     assert summary["n_unseen"] == 29
     history = pd.read_csv(reporting / "daezsl" / "training_history.csv")
     assert history["epoch"].tolist() == [1, 2, 3]
-    metrics = project.runs()[0].data.metrics
-    assert "daezsl.2hop.hit_at_1" in metrics
-    assert "daezsl.epoch.validation_accuracy" in metrics
+    runs = project.runs()
+    (parent,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
+    below = {run.data.tags["method"]: run for run in runs if run is not parent}
+    assert set(below) == set(table["method"])
+    assert {run.data.tags["mlflow.parentRunId"] for run in below.values()} == {parent.info.run_id}
+    assert {run.info.status for run in below.values()} == {"FINISHED"}
+    assert {"2hop.hit_at_1", "epoch.validation_accuracy"} <= set(below["daezsl"].data.metrics)
     # Nothing of the training is left behind, and a second run embeds nothing again.
     assert not list((project.folder / "data/06_models/imagenet/daezsl").glob("checkpoint/*"))
     shards = list((project.folder / "data/04_feature/imagenet/semantics").glob("*/*.parquet"))

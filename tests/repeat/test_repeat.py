@@ -80,6 +80,9 @@ def test_two_splits_killed_resumed_and_compared(make_project, given):
     assert {"eszsl.per_class_accuracy", "eszsl.per_class_accuracy_std"} <= set(again.data.metrics)
     children = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
     assert sorted(run.info.run_name for run in children) == ["split 0", "split 3", "split 3"]
+    (first,) = (run.info.run_id for run in children if run.info.run_name == "split 0")
+    below = {run.data.tags["method"] for run in runs if run.data.tags.get("mlflow.parentRunId") == first}
+    assert below == {"aezsl_sim", "eszsl"}
 
     # Other settings would overwrite these results.
     refused = project.kedro("repeat", *OPTIONS, f"{given},split.test_imbalance=10", check=False)

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from aezsl.methods import METHODS
 from aezsl.reporting import comparison
 from aezsl.reporting.comparison import collect, comparison_table, to_markdown
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1, Row
@@ -10,7 +11,7 @@ from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMN
 
 def test_what_was_not_run_is_said(monkeypatch):
     monkeypatch.setattr(comparison, "TABLE_1", (*TABLE_1, Row("Nobody", None, "transductive", 1.0, 2.0, 3.0)))
-    table = comparison_table({"eszsl": {"metrics": {"accuracy": 0.5}, "chosen": {"lam": 1.0}}}).set_index("name")
+    table = comparison_table({"eszsl": {"metrics": {"accuracy": 0.5}, "chosen": {"lam": 1.0}}}, "cub").set_index("name")
     assert table.loc["ESZSL", ["state", "accuracy"]].tolist() == ["run", 50.0]
     assert table.loc["AEZSL", "state"] == "not run"
     assert pd.isna(table.loc["AEZSL", "accuracy"])
@@ -58,8 +59,48 @@ def test_methods_are_compared_with_eszsl_image_by_image():
 def test_a_paper_gets_the_methods_that_were_run():
     names = ["eszsl", "aezsl"]
     parts = [({"accuracy": 0.5, "per_class_accuracy": 0.25}, {}, {}, predictions("x", "x", "x", "x")) for _ in names]
-    table, text, latex = collect(*(part for of_method in parts for part in of_method), names=names)
+    table, text, latex = collect({"data_set": None}, *(part for of_method in parts for part in of_method), names=names)
     assert set(table.loc[table["state"] == "run", "method"]) == set(names)
     assert "paired by image" in text
     assert latex.count("\\\\") == 3  # the head and two methods
     assert "ESZSL & 50.00 & 25.00 &" in latex
+
+
+def record(fit, adapt=0.0):
+    return {"fit_seconds": fit, "adapt_seconds": adapt, "rank_seconds": 0.5}
+
+
+def test_what_was_run_stands_first_the_best_on_top_with_what_its_base_cost():
+    found = {
+        "eszsl": {"metrics": {"per_class_accuracy": 0.3}, "record": record(1.0)},
+        "aezsl": {"metrics": {"per_class_accuracy": 0.2}, "record": record(10.0)},
+        "aezsl_t": {"metrics": {"per_class_accuracy": 0.4}, "record": record(0.5, 1.0)},
+        "eszsl_t": {"metrics": {}, "record": record(0.5, 1.0)},  # no test labels
+    }
+    table = comparison_table(found)
+    assert table["method"].tolist()[:4] == ["aezsl_t", "eszsl", "aezsl", "eszsl_t"]
+    assert set(table["state"][4:]) == {"not run"}
+    costs = table.set_index("method")[["seconds", "seconds_with_base"]]
+    assert costs.loc["aezsl_t"].tolist() == [2.0, 12.5]
+    assert costs.loc["aezsl"].tolist() == [10.5, 10.5]
+    assert costs.loc["aezsl_lr"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("data_set", "columns"),
+    [
+        ("cub", ["published_cub"]),
+        ("CUB", ["published_cub"]),
+        ("dogs", ["published_dogs"]),
+        ("imagenet", []),
+        (None, []),
+    ],
+)
+def test_published_figures_stand_beside_their_own_data_only(data_set, columns):
+    table = comparison_table({}, data_set)
+    assert [column for column in table if column.startswith("published")] == columns
+
+
+def test_a_method_has_one_name_everywhere():
+    table = comparison_table({}, "cub").set_index("method")["name"]
+    assert {name: METHODS[name].label for name in table.index} == table.to_dict()

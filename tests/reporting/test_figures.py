@@ -89,7 +89,7 @@ def test_without_cases_the_figure_says_why():
 
 def test_curves_without_a_point_are_empty_figures():
     history = pd.DataFrame(columns=["round", "accuracy", "changed"])
-    assert "aezsl_lr: label refinement, 0 rounds" in rendered(draw_refinement_curve(history, "aezsl_lr"))
+    assert "AEZSL_LR: label refinement, 0 rounds" in rendered(draw_refinement_curve(history, "aezsl_lr"))
     table = pd.DataFrame(columns=["k", "accuracy", "per_class_accuracy"])
     assert "chosen: 3" in rendered(draw_sensitivity(table, {"k": 3}, "aezsl_lr", "k"))
 

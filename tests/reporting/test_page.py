@@ -19,10 +19,11 @@ from aezsl.reporting.cases import draw_cases, draw_mapping
 from aezsl.reporting.curves import draw_refinement_curve, draw_seen_unseen_curve, draw_sensitivity
 from aezsl.reporting.explanations import explain_cases, explain_mapping
 from aezsl.reporting.page import make_page
-from aezsl.reporting.tables import make_tables, write_tables
+from aezsl.reporting.table import write_tables
+from aezsl.reporting.tables import make_tables
 from tests.helpers.problems import make_problem
 
-PARAMETERS = {"report": {"benchmark": "made up", "gallery_width": 100}, "split": {"seed": 3}}
+PARAMETERS = {"report": {"benchmark": "made up", "data_set": None, "gallery_width": 100}, "split": {"seed": 3}}
 SETTINGS = {"cases": 2, "images": 2, "neighbours": 3, "class_name": None, "mappings": 4, "weights": 4}
 
 
@@ -104,7 +105,9 @@ def page(tmp_path_factory, explained):
                          "problem_fingerprint": "now"})  # fmt: skip
     for name, accuracy in (("eszsl", 0.25), ("aezsl", 0.5), ("aezsl_lr", 0.75), ("exem", 0.9)):
         then = "then" if name == "exem" else "now"
-        put(f"{name}/metrics.json", {"accuracy": accuracy, "per_class_accuracy": accuracy, "hit_at_5": 1.0})
+        metrics = {"accuracy": accuracy, "per_class_accuracy": accuracy, "hit_at_5": 1.0}
+        ends = {"per_class_accuracy_low": accuracy - 0.1, "per_class_accuracy_high": accuracy + 0.1}
+        put(f"{name}/metrics.json", metrics | ends)
         put(f"{name}/record.json", {"fit_seconds": 1.0, "rank_seconds": 0.5, "problem_fingerprint": then})
         put(f"{name}/per_class.csv", f"class_name,images,accuracy\n<cat>,10,{accuracy}\ndog,10,{accuracy}\n")
     put("aezsl_lr/chosen.json", {"k": 10})
@@ -116,7 +119,7 @@ def page(tmp_path_factory, explained):
     for path, figure in figures(explained).items():
         figure.savefig(root / path)
     results = ResultsDataset(folders=[str(root)], files={"summary": str(root / "summary.json")}).load()
-    tables = make_tables(results)
+    tables = make_tables(results, PARAMETERS["report"])
     path = root / "index.html"
     path.write_text(make_page(results, tables, PARAMETERS))
     return path, tables
@@ -141,9 +144,9 @@ def test_page_shows_the_figures_of_the_runs_and_no_others(page):
     path, _ = page
     shown = pictures(path.read_text())
     files = {
-        "Refinement by aezsl_lr, round by round": "aezsl_lr/refinement_curve.png",
-        "Accuracy of aezsl_lr against k": "aezsl_lr/sensitivity_k.png",
-        "Seen against unseen accuracy of gzsl_aezsl": "gzsl_aezsl/seen_unseen_curve.png",
+        "Refinement by AEZSL_LR, round by round": "aezsl_lr/refinement_curve.png",
+        "Accuracy of AEZSL_LR against k": "aezsl_lr/sensitivity_k.png",
+        "Seen against unseen accuracy of AEZSL, generalized": "gzsl_aezsl/seen_unseen_curve.png",
         "Seen classes by their weight in the mapping": "qualitative/mapping.png",
     }
     for alt, file in files.items():
@@ -154,7 +157,7 @@ def test_page_shows_the_figures_of_the_runs_and_no_others(page):
 
 def test_validation_shown_is_that_of_the_chosen_point(page):
     (row,) = page[1]["selection"].frame.to_dict("records")
-    assert (row["method"], row["chosen"], row["validation"]) == ("aezsl_lr", "k 10", pytest.approx(60))
+    assert (row["method"], row["chosen"], row["validation"]) == ("AEZSL_LR", "k 10", pytest.approx(60))
 
 
 def test_page_says_what_was_not_run_and_leaves_out_other_problems(page):
@@ -163,9 +166,18 @@ def test_page_says_what_was_not_run_and_leaves_out_other_problems(page):
     assert "kedro run --pipeline=conse" in html
     assert "kedro run --pipeline=sensitivity_lambda3" in html
     assert "kedro run --pipeline=sensitivity_k<" not in html
-    assert re.search(r"Left out:</strong> exem", html)
+    assert re.search(r"Left out:</strong> EXEM", html)
     state = tables["table1"].frame.set_index("method")["state"]
     assert state[["aezsl", "exem", "conse"]].tolist() == ["run", "not run", "not run"]
+
+
+def test_what_was_run_is_on_top_with_intervals_and_the_rest_is_folded(page):
+    html = page[0].read_text()
+    top, folded = html.split('<table class="sortable" id="table1">')[1].split("</table>", 1)
+    assert re.findall(r"<td[^>]*>(AEZSL_LR|AEZSL|ESZSL|EXEM)</td>", top) == ["AEZSL_LR", "AEZSL", "ESZSL"]
+    assert "65.0 to 85.0" in top
+    assert "Published" not in html  # nobody has published anything on these data
+    assert re.search(r"<details><summary>\d+ methods that were not run", folded)
 
 
 def test_tables_are_files_too(page):
@@ -176,8 +188,9 @@ def test_tables_are_files_too(page):
 
 def test_a_report_of_nothing_says_so(tmp_path):
     results = ResultsDataset(folders=[str(tmp_path / "none")]).load()
-    html = make_page(results, make_tables(results), PARAMETERS)
-    assert "kedro run --pipeline=aezsl<" in html
+    html = make_page(results, make_tables(results, PARAMETERS["report"]), PARAMETERS)
+    assert "kedro run --pipelines=eszsl,aezsl_lr,aezsl_t<" in html
+    assert "kedro run --pipelines=eszsl,aezsl<" in html  # not all methods, where two are enough
 
 
 @pytest.mark.slow

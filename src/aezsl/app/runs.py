@@ -23,7 +23,8 @@ def measured(tracking: str, page: str, benchmark: str, method: str) -> dict[str,
         return {}
     newest = ["attributes.start_time DESC"]
     for run in client.search_runs([experiment.experiment_id], order_by=newest, max_results=MAX_RUNS):
-        prefix = "" if run.info.run_name == method else f"{method}."  # in a run of another method its name comes first
+        about = run.data.tags.get("method", run.info.run_name)
+        prefix = "" if about == method else f"{method}."  # in a run of another method its name comes first
         found = {m.label: run.data.metrics[prefix + m.key] for m in METRICS if prefix + m.key in run.data.metrics}
         if run.info.status == "FINISHED" and found:
             link = f"{page}/#/experiments/{experiment.experiment_id}/runs/{run.info.run_id}"

@@ -1,6 +1,8 @@
 """A trained model as MLflow keeps them, to be loaded or served anywhere."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,26 @@ def _public_version(package: str) -> str:
     return version(package).partition("+")[0]
 
 
+@contextmanager
+def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]:
+    """What ``mlflow.pyfunc`` makes a model of: arrays, the code that reads them, signature, example, requirements.
+
+    beside : a file or folder beside which the arrays are kept meanwhile.
+    """
+    from aezsl.serving.service import MODEL_FILE, example, make_signature
+
+    with folder_of_this_process(beside) as arrays:
+        save_trained(arrays / MODEL_FILE, trained)
+        yield {
+            "loader_module": "aezsl.serving.service",
+            "data_path": str(arrays),
+            "code_paths": [str(Path(aezsl.__file__).parent)],
+            "signature": make_signature(),
+            "input_example": example(trained),
+            "pip_requirements": [f"{package}=={_public_version(package)}" for package in packages(trained)],
+        }
+
+
 class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
     """A folder in MLflow's format, with signature and example.
 
@@ -54,19 +76,8 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
         """Write beside the place, then rename."""
         import mlflow.pyfunc
 
-        from aezsl.serving.service import MODEL_FILE, example, make_signature
-
-        with folder_of_this_process(self._filepath) as arrays, folder_written_whole(self._filepath) as new:
-            save_trained(arrays / MODEL_FILE, data)
-            mlflow.pyfunc.save_model(
-                new,
-                loader_module="aezsl.serving.service",
-                data_path=str(arrays),
-                code_paths=[str(Path(aezsl.__file__).parent)],
-                signature=make_signature(),
-                input_example=example(data),
-                pip_requirements=[f"{package}=={_public_version(package)}" for package in packages(data)],
-            )
+        with model_parts(data, self._filepath) as parts, folder_written_whole(self._filepath) as new:
+            mlflow.pyfunc.save_model(new, **parts)
         if self._register:
             log.info("registered as %s", register(self._filepath, self._register))
 

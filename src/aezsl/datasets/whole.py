@@ -1,6 +1,12 @@
-"""Kedro's datasets of single files, written whole or not at all: a killed run leaves the old file or the new."""
+"""Kedro's datasets of single files, as this project wants them.
 
+They are written whole or not at all: a killed run leaves the old file or the new. Previews in kedro-viz are empty,
+rather than errors, while nothing has been saved.
+"""
+
+from collections.abc import Callable
 from copy import copy
+from functools import wraps
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -10,6 +16,16 @@ import kedro_datasets.pandas
 import kedro_datasets.text
 
 from aezsl.machine.files import written_whole
+
+
+def once_saved(preview: Callable[..., Any]) -> Callable[..., Any]:
+    """The preview of what is there, None before; kedro-viz warns of every error, and most of a catalog is not made."""
+
+    @wraps(preview)  # kedro-viz reads from its annotation what kind of preview it is
+    def quiet(self: Any, *args: Any, **options: Any) -> Any:
+        return preview(self, *args, **options) if self._exists() else None
+
+    return quiet
 
 
 class WrittenWhole:
@@ -33,13 +49,19 @@ class WrittenWhole:
 class JSONDataset(WrittenWhole, kedro_datasets.json.JSONDataset):
     """As Kedro's, written whole."""
 
+    preview = once_saved(kedro_datasets.json.JSONDataset.preview)
+
 
 class ParquetDataset(WrittenWhole, kedro_datasets.pandas.ParquetDataset):
     """As Kedro's, written whole."""
 
+    preview = once_saved(kedro_datasets.pandas.ParquetDataset.preview)
+
 
 class CSVDataset(WrittenWhole, kedro_datasets.pandas.CSVDataset):
     """As Kedro's, written whole."""
+
+    preview = once_saved(kedro_datasets.pandas.CSVDataset.preview)
 
 
 class TextDataset(WrittenWhole, kedro_datasets.text.TextDataset):
@@ -48,3 +70,5 @@ class TextDataset(WrittenWhole, kedro_datasets.text.TextDataset):
 
 class MatplotlibDataset(WrittenWhole, kedro_datasets.matplotlib.MatplotlibDataset):
     """As Kedro's, written whole."""
+
+    preview = once_saved(kedro_datasets.matplotlib.MatplotlibDataset.preview)

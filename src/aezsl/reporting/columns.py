@@ -14,8 +14,16 @@ def metric_values(table: MetricTable, metrics: Mapping[str, float], calibrated: 
 
 
 def metric_labels(table: MetricTable) -> dict[str, str]:
-    """Column -> label of the metrics that the page shows."""
-    return {_column(metric): f"{metric.label} %" for metric in metrics_in(table) if metric.on_page}
+    """Column -> label of the metrics that the page shows; ends of intervals stand in the cells of their metrics."""
+    shown = (metric for metric in metrics_in(table) if metric.on_page and not metric.bound)
+    return {_column(metric): f"{metric.label} %" for metric in shown}
+
+
+def metric_intervals(table: MetricTable) -> dict[str, tuple[str, str]]:
+    """Column -> the columns of the two ends of its interval, for metrics that have one."""
+    bounds = {metric.key for metric in metrics_in(table) if metric.bound}
+    ends = {metric: (f"{metric.key}_low", f"{metric.key}_high") for metric in metrics_in(table)}
+    return {_column(metric): pair for metric, pair in ends.items() if bounds.issuperset(pair)}
 
 
 def file_columns(table: MetricTable) -> list[str]:

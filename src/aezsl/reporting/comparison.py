@@ -11,8 +11,9 @@ from aezsl.data.spreadsheet import markdown_cell
 from aezsl.evaluation.intervals import paired_difference
 from aezsl.methods import METHODS, Entry
 from aezsl.reporting.columns import metric_values
+from aezsl.reporting.labels import method_label
 from aezsl.reporting.latex import to_latex
-from aezsl.reporting.published import NOTE, TABLE_1
+from aezsl.reporting.published import NOTE, TABLE_1, published_column
 
 #: What a method's line is made of, by dataset.
 PARTS = ("metrics", "chosen", "record", "predictions")
@@ -42,54 +43,84 @@ PAIRED_NOTE = (
 #: What a record has the cost of.
 STAGES = ("fit", "adapt", "rank")
 
+#: What tables are ordered by.
+HEADLINE = "per_class_accuracy"
 
-def collect(*values: Any, names: Sequence[str]) -> tuple[pd.DataFrame, str, str]:
+
+def collect(settings: Mapping[str, Any], *values: Any, names: Sequence[str]) -> tuple[pd.DataFrame, str, str]:
     """The comparison of methods that have just been run, as a table, as Markdown and as LaTeX.
 
-    ``values`` are the parts of every method one after the other, in the order of ``PARTS``.
+    settings : the parameters of the report. values : the parts of every method one after the other, in the order of
+        ``PARTS``.
     """
     step = len(PARTS)
     results = {name: dict(zip(PARTS, values[i * step :], strict=False)) for i, name in enumerate(names)}
-    table = comparison_table(results)
+    table = comparison_table(results, settings["data_set"])
     ran = table[table["state"] == "run"]
     latex = to_latex(ran[list(LATEX_COLUMNS)].set_axis(list(LATEX_COLUMNS.values()), axis="columns"), PAIRED_NOTE)
-    return table, f"{to_markdown(table)}\n\n{PAIRED_NOTE} {NOTE}\n", latex
+    return table, f"{to_markdown(table)}\n\n{table_note(settings['data_set'])}\n", latex
 
 
-def comparison_table(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """One row per method of the paper, in its order, then this project's other methods; accuracies in percent.
+def table_note(data_set: str | None) -> str:
+    """What the columns of the comparison are."""
+    return f"{PAIRED_NOTE} {NOTE}" if published_column(data_set) else PAIRED_NOTE
 
-    ``results`` holds metrics, chosen parameters, record and predictions by method; a method without metrics was not
-    run, and one that is not registered is known from the paper only.
+
+def comparison_table(results: Mapping[str, Mapping[str, Any]], data_set: str | None = None) -> pd.DataFrame:
+    """One row per method: those that were run, the best first, then the others in the paper's order; in per cent.
+
+    results : metrics, chosen parameters, record and predictions by method; a method without metrics was not run, and
+        one that is not registered is known from the paper only.
+    data_set : whose published figures stand beside the measured ones, if there are any.
     """
     reference = results.get(REFERENCE, {}).get("predictions")
-    lines = [(row.label, row.method, row.kind, row.cub, row.sun, row.dogs) for row in TABLE_1]
+    published = published_column(data_set)
     listed = {row.method for row in TABLE_1}
-    unlisted = [entry for entry in METHODS.values() if entry.name not in listed]
-    lines += [(entry.label, entry.name, _kind(entry), np.nan, np.nan, np.nan) for entry in unlisted]
+    lines = [(row.label, row.method, row.kind, getattr(row, published) if published else np.nan) for row in TABLE_1]
+    lines += [
+        (entry.label, entry.name, _kind(entry), np.nan)
+        for entry in METHODS.values()
+        if entry.name not in listed and (entry.name in results or not entry.paired)
+    ]
     rows = []
-    for label, name, kind, *published in lines:
-        registered = name in METHODS
-        found = results.get(str(name), {}) if registered else {}
+    for label, name, kind, figure in lines:
+        if name not in METHODS and not published:
+            continue
+        found = results.get(str(name), {}) if name in METHODS else {}
         metrics, record = found.get("metrics") or {}, found.get("record") or {}
-        seconds = [record.get(f"{stage}_seconds", np.nan) for stage in STAGES]
         memory = [record[f"{stage}_memory_mb"] for stage in STAGES if f"{stage}_memory_mb" in record]
         rows.append(
             {
                 "method": name or "",
-                "name": label,
-                "kind": _kind(METHODS[str(name)]) if registered else kind,
-                "state": _state(registered, "metrics" in found, metrics),
+                "name": method_label(name) if name else label,
+                "kind": _kind(METHODS[name]) if name in METHODS else kind,
+                "state": _state(name in METHODS, "metrics" in found, metrics),
                 **metric_values("table1", metrics),
                 **paired_columns(found.get("predictions"), reference if name != REFERENCE else None),
                 "fit_seconds": record.get("fit_seconds", np.nan),
-                "fit_and_rank_seconds": sum(seconds),
+                "seconds": _seconds(name, results),
+                "seconds_with_base": sum(_seconds(part, results) for part in _with_bases(name)),
                 "memory_mb": max(memory, default=np.nan),
                 "chosen": json.dumps(found.get("chosen") or {}) if found else "",
-                **dict(zip(("published_cub", "published_sun", "published_dogs"), published, strict=True)),
+                **({f"published_{published}": figure} if published else {}),
             }
         )
-    return pd.DataFrame(rows)
+    order = sorted(rows, key=lambda row: (not row["state"].startswith("run"), -np.nan_to_num(row[HEADLINE], nan=-1.0)))
+    return pd.DataFrame(order)
+
+
+def _seconds(name: str | None, results: Mapping[str, Mapping[str, Any]]) -> float:
+    """What fitting, adapting and ranking at the chosen parameters took together, without the base."""
+    record = results.get(str(name), {}).get("record") or {}
+    return float(sum(record.get(f"{stage}_seconds", np.nan) for stage in STAGES))
+
+
+def _with_bases(name: str | None) -> list[str | None]:
+    """The method, and those that it starts from."""
+    chain = [name]
+    while chain[-1] in METHODS and (base := METHODS[chain[-1]].refines):
+        chain.append(base)
+    return chain
 
 
 def paired_columns(predictions: pd.DataFrame | None, reference: pd.DataFrame | None) -> dict[str, float]:

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from aezsl.reporting.labels import method_label
 from aezsl.reporting.style import BLUE, GREY, ORANGE, line_figure
 
 #: A logarithmic axis shows values whose largest is more than this many times the smallest.
@@ -17,7 +18,7 @@ def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:
     """Accuracy of all labels against the rounds, the start being round 0; where none is known, how many changed."""
     known = len(history) > 0 and history["accuracy"].notna().all()
     rounds = int((history["round"] > 0).sum())
-    title = f"{name}: label refinement, {rounds} round{'' if rounds == 1 else 's'}"
+    title = f"{method_label(name)}: label refinement, {rounds} round{'' if rounds == 1 else 's'}"
     figure, axes = line_figure("Round", "Accuracy of all labels (%)" if known else "Labels changed", title)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     marker = "o" if len(history) < 60 else ""
@@ -32,7 +33,7 @@ def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:
 
 def draw_sensitivity(table: pd.DataFrame, chosen: dict[str, Any], name: str, parameter: str) -> Figure:
     """Accuracy against the parameter, with a dashed line at the chosen value."""
-    figure, axes = line_figure(parameter, "Accuracy (%)", f"{name}: sensitivity to {parameter}")
+    figure, axes = line_figure(parameter, "Accuracy (%)", f"{method_label(name)}: sensitivity to {parameter}")
     values = table[parameter]
     axes.plot(values, 100 * table["accuracy"], marker="o", color=BLUE, label="per image")
     axes.plot(values, 100 * table["per_class_accuracy"], marker="s", linestyle=":", color=ORANGE, label="per class")
@@ -48,7 +49,7 @@ def draw_sensitivity(table: pd.DataFrame, chosen: dict[str, Any], name: str, par
 
 def draw_seen_unseen_curve(curve: pd.DataFrame, marked: pd.DataFrame, metrics: dict[str, float], name: str) -> Figure:
     """Unseen against seen accuracy at every constant, the area below it, and the points in use."""
-    title = f"{name}: seen and unseen accuracy, AUSUC {100 * metrics.get('ausuc', np.nan):.1f}%"
+    title = f"{method_label(name)}: seen and unseen accuracy, AUSUC {100 * metrics.get('ausuc', np.nan):.1f}%"
     figure, axes = line_figure("Accuracy on unseen classes (%)", "Accuracy on seen classes (%)", title)
     axes.plot(100 * curve["unseen"], 100 * curve["seen"], color=BLUE)
     axes.fill_between(100 * curve["unseen"], 100 * curve["seen"], color=BLUE, alpha=0.12)

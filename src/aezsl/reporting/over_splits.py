@@ -10,6 +10,7 @@ from aezsl.evaluation.intervals import LEVEL, paired_interval
 from aezsl.evaluation.metrics import MetricTable, bounds, metrics_in
 from aezsl.methods import METHODS
 from aezsl.reporting.comparison import to_markdown
+from aezsl.reporting.labels import method_label
 from aezsl.reporting.latex import to_latex
 
 #: Differences smaller than this, in points, are ties: sums of class shares carry rounding.
@@ -94,7 +95,7 @@ def show_splits(summary: pd.DataFrame, setting: str, metric: str | None = None) 
     cells = {(row["method"], row["metric"]): _spread(row["mean"], row["std"]) for row in summary.to_dict("records")}
     return pd.DataFrame(
         {
-            "Method": [_label(name) for name in ranked["method"]],
+            "Method": [method_label(name) for name in ranked["method"]],
             **{label: [cells.get((name, key), "") for name in ranked["method"]] for key, label in shown.items()},
             **_difference_columns(ranked),
             "Splits": ranked["splits"].tolist(),
@@ -109,7 +110,7 @@ def _difference_columns(ranked: pd.DataFrame) -> dict[str, list[str]]:
     rows = [row if row["reference"] == row["reference"] else None for row in ranked.to_dict("records")]
     interval = [_interval(row["low"], row["high"]) if row else "" for row in rows]
     return {
-        f"To {_label(found.iloc[0])}": [f"{row['difference']:+.1f}" if row else "" for row in rows],
+        f"To {method_label(found.iloc[0])}": [f"{row['difference']:+.1f}" if row else "" for row in rows],
         f"{100 * LEVEL:.0f}% interval": interval,
         "Wins/ties/losses": [f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}" if row else "" for row in rows],
     }
@@ -121,11 +122,6 @@ def _interval(low: float, high: float) -> str:
 
 def _spread(mean: float, std: float) -> str:
     return f"{mean:.1f}" if np.isnan(std) else f"{mean:.1f} ± {std:.1f}"
-
-
-def _label(name: str) -> str:
-    plain = name.removeprefix("gzsl_")
-    return METHODS[plain].label if plain in METHODS else plain
 
 
 def _shown_metrics(table: MetricTable, headline: str) -> dict[str, str]:

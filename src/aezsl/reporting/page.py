@@ -1,5 +1,6 @@
 """Results on disk -> the page people open."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -10,11 +11,14 @@ import pandas as pd
 
 import aezsl
 from aezsl.machine.provenance import git_commit, now, versions
-from aezsl.methods import METHODS, UNPAIRED
+from aezsl.methods import METHODS
 from aezsl.reporting import style
+from aezsl.reporting.comparison import HEADLINE
+from aezsl.reporting.labels import full_label
 from aezsl.reporting.pictures import data_uri
+from aezsl.reporting.published import published_column
 from aezsl.reporting.results import Results
-from aezsl.reporting.tables import Table
+from aezsl.reporting.table import Table
 
 #: Classes shown at each end of the gains; the files hold all.
 MOST_GAINS = 12
@@ -27,7 +31,6 @@ SENSITIVITIES, GENERALIZED = ("k", "lambda3"), ("eszsl", "aezsl")
 class Picture:
     """A figure that a run has left."""
 
-    of: str  # the method, or the analysis
     uri: str
     alt: str
 
@@ -41,6 +44,7 @@ def make_page(results: Results, tables: dict[str, Table], parameters: dict[str, 
         loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["short_name"] = style.short_name
+    gains = _both_ends(tables.get("per_class_gains"))
     settings = parameters["report"]
     template = environment.get_template("page.html.j2")
     return template.render(
@@ -49,14 +53,16 @@ def make_page(results: Results, tables: dict[str, Table], parameters: dict[str, 
         commit=git_commit(Path(aezsl.__file__).parent),
         style=style,
         tables=tables,
+        published=published_column(settings["data_set"]),
         problem=results.mapping("problem", "summary") or results.mapping("problem", "gzsl_summary"),
         best=_best(tables["table1"].frame),
-        gains=_both_ends(tables.get("per_class_gains")),
+        gains=gains,
+        furthest=_round_up(max((abs(row["gain"]) for row in gains), default=0.0)),
         cases=results.mapping("qualitative", "cases"),
         mapping=results.mapping("qualitative", "mapping"),
         pictures=_pictures(results, tables["table1"].frame, settings["gallery_width"]),
         not_run=_not_run(results),
-        stale=results.stale,
+        stale=[full_label(name) for name in results.stale],
         facts=_facts(parameters),
         versions=versions(),
     )
@@ -64,7 +70,7 @@ def make_page(results: Results, tables: dict[str, Table], parameters: dict[str, 
 
 def _pictures(results: Results, table1: pd.DataFrame, gallery_width: int) -> dict[str, list[Picture]]:
     """The figures of the runs, by the place they have on the page."""
-    by_accuracy = table1.sort_values("accuracy", ascending=False, kind="stable")["method"]
+    by_accuracy = table1["method"]  # the best first
     generalized = [f"gzsl_{name}" for name in METHODS]
     names = "Images with the names that {} gives them; ticks mark right ones, crosses wrong ones"
     why = "Images that AEZSL gets right and ESZSL wrong, and the seen classes nearest to theirs"
@@ -87,12 +93,12 @@ def _find(results: Results, names: Iterable[str], kind: str, alt: str, width: in
     """The pictures of one kind of all names that have it; ``{}`` in ``alt`` is the name, ``width`` as ``data_uri``."""
     for name in names:
         if uri := data_uri(results.picture(name, kind), width):
-            yield Picture(name, uri, alt.format(name))
+            yield Picture(uri, alt.format(full_label(name)))
 
 
 def _best(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The best method of each kind."""
-    ran = frame.dropna(subset=["accuracy"]).sort_values("accuracy", ascending=False, kind="stable")
+    ran = frame.dropna(subset=[HEADLINE])
     best = [group.iloc[0] for _, group in ran.groupby("kind", sort=True)]
     return [{str(key): value for key, value in row.items()} for row in best]
 
@@ -105,11 +111,15 @@ def _both_ends(table: Table | None) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in ends.to_dict("records")]
 
 
+def _round_up(points: float) -> int:
+    """The end of an axis: the next multiple of twenty points, so that its half is a round number, too."""
+    return max(20, 20 * math.ceil(points / 20))
+
+
 def _not_run(results: Results) -> list[tuple[str, str]]:
-    """What is missing, and the command that makes it."""
-    missing = [(f"method {name}", name) for name in UNPAIRED if not results.path(name, "metrics")]
-    missing += [
-        (f"{name} in the generalized setting", f"gzsl_{name}")
+    """Which analyses are missing, and the commands that make them; methods stand in the table of methods."""
+    missing = [
+        (full_label(f"gzsl_{name}"), f"gzsl_{name}")
         for name in GENERALIZED
         if not results.path(f"gzsl_{name}", "metrics")
     ]
@@ -119,7 +129,7 @@ def _not_run(results: Results) -> list[tuple[str, str]]:
         if not results.path("aezsl_lr", f"sensitivity_{parameter}")
     ]
     if not results.path("qualitative", "cases"):
-        missing.append(("qualitative analysis", "qualitative"))
+        missing.append(("why AEZSL differs from ESZSL", "qualitative"))
     return missing
 
 

@@ -52,6 +52,13 @@ TABLE_1 = (
     Row("AEZSL_LR", "aezsl_lr", "transductive", 64.44, 92.50, 50.62),
 )
 
+
+def published_column(data_set: str | None) -> str | None:
+    """The column of Table 1 that is of a data set, however its name is written; None where there is none."""
+    name = (data_set or "").lower()
+    return name if name in ("cub", "sun", "dogs") else None
+
+
 #: Generalized setting on CUB: name there, registered method, whether calibrated, accuracy.
 GENERALIZED_CUB = (
     ("ESZSL", "eszsl", False, 26.35),

@@ -1,54 +1,39 @@
 """The tables of the report, from whatever results there are."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from aezsl.data.normalise import PARTS as NORMALISED
-from aezsl.data.spreadsheet import escape_formulas
 from aezsl.methods import METHODS
-from aezsl.reporting.columns import file_columns, metric_labels, metric_values
-from aezsl.reporting.comparison import PAIRED_NOTE, PARTS, STAGES, comparison_table, to_markdown
+from aezsl.reporting.columns import file_columns, metric_intervals, metric_labels, metric_values
+from aezsl.reporting.comparison import HEADLINE, PARTS, STAGES, comparison_table, table_note
+from aezsl.reporting.labels import full_label, method_label
 from aezsl.reporting.over_splits import show_splits
-from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE
+from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE, published_column
 from aezsl.reporting.results import Results
+from aezsl.reporting.table import Table
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table for the page and for files. The page shows the columns that have a label; files hold all."""
+def make_tables(results: Results, settings: Mapping[str, Any]) -> dict[str, Table]:
+    """All tables that the results allow, by the names of their files.
 
-    title: str
-    note: str
-    frame: pd.DataFrame
-    labels: dict[str, str]
-    bar: str = ""  # the column drawn as a bar behind its numbers
-
-
-def make_tables(results: Results) -> dict[str, Table]:
-    """All tables that the results allow, by the names of their files."""
+    settings : the parameters of the report; published figures are those of its ``data_set``.
+    """
+    data_set = settings["data_set"]
     made = {
-        "table1": conventional(results),
-        "generalized": generalized(results),
-        "large_scale": large_scale(results),
+        "table1": conventional(results, data_set),
+        "generalized": generalized(results, data_set),
+        "large_scale": large_scale(results, data_set),
         "per_class_gains": per_class_gains(results),
         "selection": selection(results),
         "origins": origins(results),
         **over_splits(results),
     }
     return {key: table for key, table in made.items() if table is not None}
-
-
-def write_tables(tables: dict[str, Table]) -> dict[str, str]:
-    """Every table as CSV and as Markdown, by file name."""
-    files = {}
-    for key, table in tables.items():
-        files[f"{key}.csv"] = escape_formulas(table.frame).to_csv(index=False)
-        files[f"{key}.md"] = f"# {table.title}\n\n{to_markdown(table.frame)}\n\n{table.note}\n"
-    return files
 
 
 def finished(results: Results, prefix: str = "") -> dict[str, dict[str, Any]]:
@@ -61,36 +46,37 @@ def finished(results: Results, prefix: str = "") -> dict[str, dict[str, Any]]:
     }
 
 
-def conventional(results: Results) -> Table:
-    """The paper's Table 1 for the data at hand."""
+def conventional(results: Results, data_set: str | None) -> Table:
+    """The paper's Table 1 for the data at hand, what was run first."""
     labels = {
         "name": "Method",
         **metric_labels("table1"),
         "difference": "To ESZSL, points",
-        "difference_low": "95% low",
-        "difference_high": "95% high",
-        "state": "Here",
         "kind": "Kind",
-        "fit_and_rank_seconds": "Seconds",
+        "seconds": "Seconds",
+        "seconds_with_base": "With its base",
         "memory_mb": "Memory MB",
-        "published_cub": "Published CUB %",
-        "published_sun": "Published SUN %",
-        "published_dogs": "Published Dogs %",
     }
+    if column := published_column(data_set):
+        labels[f"published_{column}"] = f"Published {column.upper()} %"
     note = (
-        f"{PAIRED_NOTE} {NOTE} Seconds and memory are for fitting and ranking at the chosen parameters, memory as the "
-        "rise above what was in use, unknown where several methods ran at once; refined methods start from their base."
+        f"{table_note(data_set)} Bars run from 0 to 100%, the line below them is the interval. Seconds and memory are "
+        "for fitting and ranking at the chosen parameters: of the method alone, then with the base it starts from; "
+        "memory is the rise above what was in use, unknown where several methods ran at once."
     )
-    return Table("Conventional setting", note, comparison_table(finished(results)), labels, "accuracy")
+    intervals = {**metric_intervals("table1"), "difference": ("difference_low", "difference_high")}
+    table = comparison_table(finished(results), data_set)
+    return Table("Conventional setting", note, table, labels, HEADLINE, intervals)
 
 
-def generalized(results: Results) -> Table:
+def generalized(results: Results, data_set: str | None) -> Table:
     """Seen and unseen classes told apart together, with and without calibrated stacking."""
-    published = {(method, calibrated): value for _, method, calibrated, value in GENERALIZED_CUB if method}
+    figures = GENERALIZED_CUB if published_column(data_set) == "cub" else ()
+    published = {(method, calibrated): value for _, method, calibrated, value in figures if method}
     runs = finished(results, "gzsl_")
     rows: list[dict[str, Any]] = [
         {
-            "method": name,
+            "method": method_label(name),
             "calibrated": "yes" if calibrated else "no",
             "state": "run",
             **metric_values("generalized", found["metrics"] or {}, calibrated),
@@ -99,42 +85,48 @@ def generalized(results: Results) -> Table:
         for name, found in runs.items()
         for calibrated in (False, True)
     ]
+    rows.sort(key=lambda row: -np.nan_to_num(row["harmonic"], nan=-1.0))
     rows += [
         {
-            "method": label,
+            "method": method_label(method) if method else label,
             "calibrated": "yes" if calibrated else "no",
             "state": "not run" if method else "published only",
             "published_cub": value,
         }
-        for label, method, calibrated, value in GENERALIZED_CUB
+        for label, method, calibrated, value in figures
         if method not in runs
     ]
-    labels = {
-        "method": "Method",
-        "calibrated": "Calibrated",
-        "state": "Here",
-        **metric_labels("generalized"),
-        "published_cub": "Published CUB %",
-    }
-    note = f"The calibration constant comes from validation classes. {NOTE}"
-    frame = pd.DataFrame(rows, columns=[*labels, *file_columns("generalized")])
-    return Table("Generalized setting", note, frame, labels)
+    labels = {"method": "Method", "calibrated": "Calibrated", **metric_labels("generalized")}
+    columns = [*labels, *file_columns("generalized"), "state"]
+    if figures:
+        labels["published_cub"] = "Published CUB %"
+        columns.append("published_cub")
+    note = f"The calibration constant comes from validation classes.{f' {NOTE}' if figures else ''}"
+    return Table("Generalized setting", note, pd.DataFrame(rows, columns=columns), labels)
 
 
-def large_scale(results: Results) -> Table:
-    """Hit@K and hierarchical precision here, then those published for ImageNet."""
+def large_scale(results: Results, data_set: str | None) -> Table:
+    """Hit@K and hierarchical precision here, best first; then those published, where the data are ImageNet."""
     rows: list[dict[str, Any]] = []
     for name, found in finished(results).items():
         values = metric_values("large_scale", found["metrics"] or {})
-        rows.append({"test": "here", "method": name, "state": "run", **values})
-    for test, lines in IMAGENET.items():
-        for label, _, figures in lines:
-            values = dict(zip(IMAGENET_COLUMNS, figures, strict=True))
-            rows.append({"test": f"ImageNet {test}", "method": label, "state": "published only", **values})
-    labels = {"test": "Test set", "method": "Method", **metric_labels("large_scale")}
-    note = f"Rows of ImageNet are published ones. HP is hierarchical precision, which needs a class hierarchy. {NOTE}"
-    frame = pd.DataFrame(rows, columns=[*labels, *file_columns("large_scale"), "state"])
-    return Table("Many classes: hit@K", note, frame, labels)
+        rows.append({"test": "here", "method": method_label(name), "state": "run", **values})
+    rows.sort(key=lambda row: -np.nan_to_num(row["hit_at_1"], nan=-1.0))
+    figures = IMAGENET if data_set == "imagenet" else {}
+    for test, lines in figures.items():
+        for label, method, published in lines:
+            values = dict(zip(IMAGENET_COLUMNS, published, strict=True))
+            called = method_label(method) if method else label
+            rows.append({"test": f"ImageNet {test}", "method": called, "state": "published only", **values})
+    labels = {"method": "Method", **metric_labels("large_scale")}
+    note = "Share of images whose true class is among the K best. HP is hierarchical precision, with a class hierarchy."
+    if figures:
+        labels = {"test": "Test set", **labels}
+        note = f"{note} {NOTE}"
+    frame = pd.DataFrame(
+        rows, columns=["test", "method", *metric_labels("large_scale"), *file_columns("large_scale"), "state"]
+    )
+    return Table("Among the K best", note, frame, labels)
 
 
 def per_class_gains(results: Results) -> Table | None:
@@ -184,7 +176,7 @@ def selection(results: Results) -> Table:
             edges = [key for key in searched if _at_edge(table[key], chosen[key])]
             rows.append(
                 {
-                    "method": prefix + name,
+                    "method": full_label(prefix + name),
                     "chosen": ", ".join([*steps, *(f"{key} {_short(chosen[key])}" for key in searched)])
                     or "nothing to choose",
                     "points": len(table),
@@ -225,7 +217,7 @@ def origins(results: Results) -> Table:
             record = results.mapping(name, "record") or {}
             rows.append(
                 {
-                    "method": name,
+                    "method": full_label(name),
                     "finished": record.get("finished", "unknown"),
                     "code_commit": str(record.get("code_commit", "unknown")),
                     **{f"{stage}_seconds": record.get(f"{stage}_seconds", np.nan) for stage in STAGES},

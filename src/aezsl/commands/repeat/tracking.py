@@ -1,7 +1,7 @@
 """The run of MLflow that holds those of the splits, and what is seen of a split while it runs."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -10,53 +10,54 @@ from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
+from aezsl.runs.subject import BENCHMARK, KIND, run_name
+from aezsl.runs.tracked import TrackedRun
+
 
 class ParentRun:
     """The run of a whole repeat. A resumed repeat goes on with the one it began; without tracking there is none."""
 
     def __init__(self, context: KedroContext, former: str | None, name: str) -> None:
-        self.id: str | None = None
+        self._run: TrackedRun | None = None
         tracking = getattr(context, "mlflow", None)  # kedro-mlflow leaves its settings here
         if tracking is None:
             return
-        import mlflow
-        from mlflow.exceptions import MlflowException
-
-        self._client = mlflow.MlflowClient()
-        if former is not None:
-            with suppress(MlflowException):  # it was deleted, or is in another place
-                if self._client.get_run(former).info.lifecycle_stage == "active":
-                    self.id = former
-        if self.id is None:
+        if former is not None and TrackedRun(former).is_there:
+            self._run = TrackedRun(former)
+        else:
+            about = {KIND: "repeat", BENCHMARK: context.params["report"]["benchmark"]}
             experiment = tracking.tracking.experiment._experiment.experiment_id
-            self.id = self._client.create_run(experiment, run_name=name).info.run_id
+            self._run = TrackedRun.begin(experiment, run_name(name, about), about)
+
+    @property
+    def id(self) -> str | None:
+        """By which MLflow knows it."""
+        return self._run.id if self._run else None
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Its state while the repeat runs, and how it ended."""
-        if self.id is None:
+        if self._run is None:
             yield
             return
-        self._client.update_run(self.id, status="RUNNING")
+        self._run.resume()
         try:
             yield
         except BaseException as error:
             how = "FAILED" if isinstance(error, Exception) else "KILLED"
             close_runs(how)
-            self._client.set_terminated(self.id, how)
+            self._run.end(how)
             raise
-        self._client.set_terminated(self.id)
+        self._run.end()
 
     def log(self, metrics: Mapping[str, float], tags: Mapping[str, Any], files: list[Path]) -> None:
         """What the repeat has found."""
-        if self.id is None:
+        if self._run is None:
             return
-        for key, value in metrics.items():
-            self._client.log_metric(self.id, key, value)
-        for key, value in tags.items():
-            self._client.set_tag(self.id, key, value)
+        self._run.log_metrics(metrics)
+        self._run.set_tags(tags)
         for file in files:
-            self._client.log_artifact(self.id, str(file))
+            self._run.log_path(file)
 
 
 def close_runs(status: str = "FINISHED") -> None:
@@ -79,13 +80,11 @@ class SplitHooks:
     @hook_impl(trylast=True)  # once kedro-mlflow has started the run
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
         """Name the run and its parent; list what every method has yet to save."""
-        import mlflow
-
         for method in self._methods:
             nodes = (node for node in pipeline.nodes if node.namespace == method)
             self._missing[method] = {output for node in nodes for output in node.outputs}
-        if self._parent is not None and mlflow.active_run() is not None:
-            mlflow.set_tags({"mlflow.parentRunId": self._parent, "mlflow.runName": self._name})
+        if self._parent is not None and (run := TrackedRun.active()):
+            run.set_tags({"mlflow.parentRunId": self._parent, "mlflow.runName": self._name})
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str) -> None:
