@@ -44,7 +44,7 @@ class AdaptiveRanking(Adaptive, RankingMethod):
         if self.n_own_epochs < 1:
             raise ValueError(f"n_own_epochs must be at least 1, got {self.n_own_epochs}")
         self.X_ = seen.once("single precision", lambda: np.array(seen.X, dtype=np.float32))
-        self.y_ = seen.y
+        self.y_ = seen.once("own labels", seen.y.copy)  # the caller's array may change later
         self.basis_ = seen.once("class vectors", lambda: row_space_eigh(self.class_vectors(seen.S))[0])
         rng, descent = np.random.default_rng(self.random_state), self._descent()
         W = descent.start(self.basis_, rng)
