@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from aezsl.datasets.whole import JSONDataset, MatplotlibDataset, ParquetDataset
 from aezsl.datasets.table import TableDataset
+from aezsl.datasets.whole import JSONDataset, MatplotlibDataset, ParquetDataset
 
 TABLE = pd.DataFrame({"a": [1, 2]})
 
