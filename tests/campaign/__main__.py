@@ -63,7 +63,7 @@ def main():
     wanted = options.only.split(",")
     if options.kills:
         names = [name for name in kills.KINDS if name in wanted or options.only == parser.get_default("only")]
-        return report([kills.kill_all(name, options.kills, options.seed) for name in names])
+        return report(kills.kill_all(names, options.kills, options.seed))
     kinds = {
         make: options.n * share // 1000 + 1
         for group, shares in GROUPS.items()

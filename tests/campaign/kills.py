@@ -100,12 +100,13 @@ class Kind:
 
     def __post_init__(self):
         before, self.command = KINDS[self.name]
-        self.start = self.place / "start"
-        self.start.mkdir()
-        project = Project.copy(self.start, self.commands)
-        write_images(self.start)
-        for command in before:
-            self._finish(project, command)
+        self.start = self.place / f"start{sorted({before for before, _ in KINDS.values()}).index(before)}"
+        if not self.start.exists():  # no other kind has begun there
+            self.start.mkdir()
+            project = Project.copy(self.start, self.commands)
+            write_images(self.start)
+            for command in before:
+                self._finish(project, command)
         whole = self._copy("whole")
         self._finish(whole, ("--version",))  # whatever the first command of all takes longer
         began = time.monotonic()
@@ -150,20 +151,25 @@ class Kind:
             raise RuntimeError(f"kedro {' '.join(command)} failed:\n{(result.stdout + result.stderr)[-3000:]}")
 
 
-def kill_all(name, n, seed):
-    """The tally of ``n`` kills of one kind of run."""
-    tally = Tally(name, COLUMNS)
+def kill_all(names, n, seed):
+    """A tally of ``n`` kills for each of the named kinds of run."""
     commands = Commands()
     with tempfile.TemporaryDirectory() as place:
-        kind = Kind(name, commands, Path(place))
-        for number in range(n):
-            rng = np.random.default_rng((seed, sorted(KINDS).index(name), number))
-            tally.counts["tried"] += 1
-            try:
-                tally.counts["killed" if kind.kill(rng) else "ended before"] += 1
-                tally.counts["resumed equal"] += 1
-            except (RuntimeError, AssertionError, OSError, ValueError) as error:
-                tally.counts["lost"] += 1
-                tally.notes.append(f"{name}, kill {number}: {error}"[:1500])
+        tallies = [_kill_kind(Kind(name, commands, Path(place)), n, seed) for name in names]
     commands.close()
+    return tallies
+
+
+def _kill_kind(kind, n, seed):
+    tally = Tally(kind.name, COLUMNS)
+    for number in range(n):
+        rng = np.random.default_rng((seed, sorted(KINDS).index(kind.name), number))
+        tally.counts["tried"] += 1
+        try:
+            tally.counts["killed" if kind.kill(rng) else "ended before"] += 1
+            tally.counts["resumed equal"] += 1
+        except (RuntimeError, AssertionError, OSError, ValueError) as error:
+            tally.counts["lost"] += 1
+            tally.notes.append(f"{kind.name}, kill {number}: {error}"[:1500])
+    print(f"{kind.name} ({kind.seconds:.1f} s): {dict(tally.counts)}", flush=True)
     return tally
