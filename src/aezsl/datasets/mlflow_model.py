@@ -40,8 +40,8 @@ def _public_version(package: str) -> str:
 
 @contextmanager
 def model_parts(trained: TrainedModel) -> Iterator[dict[str, Any]]:
-    """What ``mlflow.pyfunc`` makes a model of: arrays, the code that reads them, signature, example, requirements."""
-    from aezsl.serving.service import MODEL_FILE, example, make_signature
+    """What ``mlflow.pyfunc`` makes a model of: arrays, the code that reads them, signature, requirements."""
+    from aezsl.serving.service import MODEL_FILE, make_signature
 
     with tempfile.TemporaryDirectory() as arrays:
         save_trained(Path(arrays) / MODEL_FILE, trained)
@@ -50,7 +50,6 @@ def model_parts(trained: TrainedModel) -> Iterator[dict[str, Any]]:
             "data_path": arrays,
             "code_paths": [str(Path(aezsl.__file__).parent)],
             "signature": make_signature(),
-            "input_example": example(trained),
             "pip_requirements": [f"{package}=={_public_version(package)}" for package in packages(trained)],
         }
 
@@ -74,8 +73,10 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
         """Write beside the place, then rename."""
         import mlflow.pyfunc
 
+        from aezsl.serving.service import example
+
         with model_parts(data) as parts, folder_written_whole(self._filepath) as new:
-            mlflow.pyfunc.save_model(new, **parts)
+            mlflow.pyfunc.save_model(new, input_example=example(data), **parts)
         if self._register:
             log.info("registered as %s", register(self._filepath, self._register))
 
