@@ -39,11 +39,11 @@ def _public_version(package: str) -> str:
 
 @contextmanager
 def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]:
-    """What ``mlflow.pyfunc`` makes a model of: arrays, the code that reads them, signature, example, requirements.
+    """What ``mlflow.pyfunc`` makes a model of: arrays, the code that reads them, signature, requirements.
 
     beside : a file or folder beside which the arrays are kept meanwhile.
     """
-    from aezsl.serving.service import MODEL_FILE, example, make_signature
+    from aezsl.serving.service import MODEL_FILE, make_signature
 
     with folder_of_this_process(beside) as arrays:
         save_trained(arrays / MODEL_FILE, trained)
@@ -52,7 +52,6 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
             "data_path": str(arrays),
             "code_paths": [str(Path(aezsl.__file__).parent)],
             "signature": make_signature(),
-            "input_example": example(trained),
             "pip_requirements": [f"{package}=={_public_version(package)}" for package in packages(trained)],
         }
 
@@ -76,8 +75,10 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
         """Write beside the place, then rename."""
         import mlflow.pyfunc
 
+        from aezsl.serving.service import example
+
         with model_parts(data, self._filepath) as parts, folder_written_whole(self._filepath) as new:
-            mlflow.pyfunc.save_model(new, **parts)
+            mlflow.pyfunc.save_model(new, input_example=example(data), **parts)
         if self._register:
             log.info("registered as %s", register(self._filepath, self._register))
 

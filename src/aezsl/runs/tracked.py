@@ -1,6 +1,7 @@
 """One run of MLflow, by its id: what is logged to it, and runs below it."""
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,11 +124,13 @@ class TrackedRun:
     def log_model(self, name: str, parts: Mapping[str, Any]) -> None:
         """A model that ``mlflow.pyfunc`` loads, made of its parts, and listed with the run.
 
-        name : of the model. parts : arguments of ``mlflow.pyfunc.save_model``.
+        name : of the model. parts : arguments of ``mlflow.pyfunc.save_model``, without an example: MLflow would load
+            the model, encoders and all, to try it, and warns where there is none.
         """
         import mlflow.pyfunc
 
-        with self._as_active():
+        with self._as_active(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*input example")
             mlflow.pyfunc.log_model(name=name, **parts)
 
     @contextmanager

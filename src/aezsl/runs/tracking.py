@@ -97,7 +97,9 @@ def save_view(experiment_id: str) -> None:
     import mlflow
 
     client = mlflow.MlflowClient()
-    key, view = f"mlflow.sharedViewState.{VIEW}", json.dumps({"selectedColumns": _COLUMNS, "columnOrder": _COLUMNS})
+    widths = {column: 8 * len(column) for column in _COLUMNS}  # pixels, so that headings are not cut off
+    view = json.dumps({"selectedColumns": _COLUMNS, "columnOrder": _COLUMNS, "columnWidths": widths})
+    key = f"mlflow.sharedViewState.{VIEW}"
     if client.get_experiment(experiment_id).tags.get(key) != view:
         client.set_experiment_tag(experiment_id, key, view)
 
