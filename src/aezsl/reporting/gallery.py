@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from aezsl.reporting.pictures import show_image
 from aezsl.reporting.style import (
@@ -18,6 +16,8 @@ from aezsl.reporting.style import (
     RED,
     TEXT_SIZE,
     TITLE_SIZE,
+    Axes,
+    Figure,
     figure_name,
     new_figure,
 )
