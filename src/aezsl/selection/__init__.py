@@ -1,6 +1,7 @@
 """Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
 
 from aezsl.selection.calibration import validated_constant
+from aezsl.selection.confidence import validated_confidence
 from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail
 from aezsl.selection.search import (
     Selected,
@@ -28,5 +29,6 @@ __all__ = [
     "select_parameters",
     "selection_key",
     "suitable_normalisations",
+    "validated_confidence",
     "validated_constant",
 ]

@@ -20,21 +20,30 @@ from aezsl.serving.trained import TOP, TrainedModel
 log = logging.getLogger(__name__)
 
 
-def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
-    """One row per test image: what it is, what it was called and how surely, and the best classes."""
+def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedModel) -> pd.DataFrame:
+    """One row per test image: what it is, what it was called and how surely, and the best classes.
+
+    Probabilities are calibrated among unseen classes: in the generalized setting there are none.
+    """
+    among_unseen = problem.setting == "zsl"
+    shares = trained.probabilities(ranking) if among_unseen else np.full(ranking.scores.shape, np.nan)
     names = np.array([*problem.target_names, None], dtype=object)  # None is the name of label -1
     n_listed = min(TOP, ranking.classes.shape[1])
     top = {f"top_{k + 1}": names[ranking.classes[:, k]] for k in range(n_listed)}
     scores = {f"top_{k + 1}_score": ranking.scores[:, k] for k in range(n_listed)}
+    surely = {f"top_{k + 1}_probability": shares[:, k] for k in range(n_listed)}
     return pd.DataFrame(
         {
             "image_id": problem.test_ids,
             "true": names[problem.y_test],
             "predicted": names[ranking.classes[:, 0]],
             "score": ranking.scores[:, 0],
+            "probability": shares[:, 0],
+            "none_of_these": shares[:, 0] < trained.confidence.threshold,
             **top,
             **scores,
-            "label_space": "unseen" if problem.setting == "zsl" else "seen + unseen",
+            **surely,
+            "label_space": "unseen" if among_unseen else "seen + unseen",
         }
     )
 

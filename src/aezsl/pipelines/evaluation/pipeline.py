@@ -24,7 +24,7 @@ from aezsl.reporting.names import list_names
 def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
     """Evaluation of one method; the caller puts it under the method's namespace."""
     shared = [
-        node(tabulate_predictions, ["ranking", "problem"], "predictions", name="tabulate_predictions"),
+        node(tabulate_predictions, ["ranking", "problem", "model"], "predictions", name="tabulate_predictions"),
         node(list_names, "predictions", "predictions_table", name="list_names"),
         node(
             list_errors,

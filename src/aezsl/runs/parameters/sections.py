@@ -8,7 +8,19 @@ from typing import Any, Literal, get_type_hints
 from aezsl.data.normalise import STEPS
 from aezsl.encoders.images.engine import PROVIDERS
 from aezsl.encoders.texts.semantics import KINDS
-from aezsl.kinds import AtLeastOne, Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, joined, list_of
+from aezsl.kinds import (
+    AtLeastOne,
+    Count,
+    CountOrNone,
+    Fraction,
+    NotNegative,
+    Seed,
+    Share,
+    Text,
+    choice,
+    joined,
+    list_of,
+)
 from aezsl.methods import METHODS, Entry
 
 #: Arguments of a kind of semantics that are not for the user to set.
@@ -103,6 +115,7 @@ def all_sections() -> Section:
         "semantic_embedding": Section.whole(sources=semantic_sources()),
         "normalise": Section.whole(features=steps, semantics=steps),
         "selection": Section.whole(rule=Literal["random", "first"], n_folds=Count, seed=Seed, fraction=Fraction | None),
+        "confidence": Section.whole(calibrate=bool, none_share=Share),
         "end_to_end": Section.whole(weights=Text),
         "evaluation": Section.whole(n_confusions=CountOrNone),
         "calibration": Section.whole(
