@@ -2,6 +2,7 @@
 
 from aezsl.selection.calibration import validated_constant
 from aezsl.selection.confidence import validated_confidence
+from aezsl.selection.expected import expected_accuracy
 from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail
 from aezsl.selection.search import (
     Selected,
@@ -21,6 +22,7 @@ __all__ = [
     "class_split",
     "cross_validate",
     "effective_grid",
+    "expected_accuracy",
     "grid_points",
     "held_out_mask",
     "long_tail",

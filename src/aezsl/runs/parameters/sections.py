@@ -128,6 +128,8 @@ def all_sections() -> Section:
         ),
         "report": Section.whole(benchmark=Any, gallery_width=Count),
         "export": Section.whole(benchmark=Any, licence=Text),
-        "predict": Section.whole(method=Text, model=Text | None, backbone=Text | None),
+        "predict": Section.whole(
+            method=Text, model=Text | None, backbone=Text | None, sorted=Literal["copies", "links"] | None
+        ),
     }
     return Section({**fixed, **{entry.name: method_section(entry) for entry in METHODS.values()}})
