@@ -35,6 +35,7 @@ WORTH_A_LOOK = {
     "predictions_table": "all names",
     "new_predictions_table": "all names",
     "sorted_images": "sorted by name",
+    "scores": "all scores",
     "table1_text": "table",
     "large_scale_table": "table",
     "report_page": "page",
@@ -144,7 +145,8 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
 
 def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
     """What is worth looking at, and where it lies: results of the main method, and those of no method."""
-    found = {name: what for part, what in WORTH_A_LOOK.items() for name in (part, f"{main}.{part}") if name in outputs}
+    wanted = {name: what for part, what in WORTH_A_LOOK.items() for name in (part, f"{main}.{part}") if name in outputs}
+    found = {name: what for name, what in wanted.items() if catalog.exists(name)}  # some are made on request only
     width = max(map(len, found.values()), default=0)
     return "\n".join(f"{what:<{width}}  {_short(catalog, name)}" for name, what in found.items())
 

@@ -14,7 +14,9 @@ from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking
+from aezsl.evaluation.score_table import ScoreTable
 from aezsl.machine.console import ON_SCREEN
+from aezsl.methods import TargetClassifier
 from aezsl.serving.trained import TOP, TrainedModel
 
 log = logging.getLogger(__name__)
@@ -46,6 +48,16 @@ def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedMod
             "label_space": "unseen" if among_unseen else "seen + unseen",
         }
     )
+
+
+def score_targets(
+    classifier: TargetClassifier, ranking: Ranking, problem: Problem, settings: dict[str, Any]
+) -> ScoreTable | tuple[()]:
+    """The scores of every test image for every class, where ``evaluation.scores`` asks for them."""
+    if not settings["scores"] or not len(problem.X_test):
+        return ()
+    scores = classifier.scores(problem.X_test).astype(np.float32)
+    return ScoreTable(problem.test_ids, problem.target_names, scores, ranking.classes[:, 0], problem.y_test)
 
 
 def evaluate(ranking: Ranking, problem: Problem, hierarchy: Hierarchy | None = None) -> dict[str, float]:

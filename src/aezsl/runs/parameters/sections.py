@@ -58,7 +58,7 @@ class Listed:
 
 def semantic_sources() -> Listed:
     """Kinds of semantics with the arguments of their functions."""
-    kinds = {"auto": Section({"kind": Text}, frozenset(["kind"]))}
+    kinds = {"auto": Section({"kind": Text, "encoder": Text}, frozenset(["kind"]))}
     for kind, embed in KINDS.items():
         known = {name: hint for name, hint in hints(embed).items() if name not in GIVEN}
         needed = [
@@ -117,7 +117,7 @@ def all_sections() -> Section:
         "selection": Section.whole(rule=Literal["random", "first"], n_folds=Count, seed=Seed, fraction=Fraction | None),
         "confidence": Section.whole(calibrate=bool, none_share=Share),
         "end_to_end": Section.whole(weights=Text),
-        "evaluation": Section.whole(n_confusions=CountOrNone),
+        "evaluation": Section.whole(n_confusions=CountOrNone, scores=bool),
         "calibration": Section.whole(
             criterion=Literal["ausuc", "harmonic", "accuracy"], per_class=bool, seen_test_fraction=Fraction
         ),
