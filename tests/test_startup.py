@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.helpers.projects import environment
 
 #: Libraries that take long to import, and that nothing needs before a node does.
@@ -26,6 +28,7 @@ with KedroSession.create() as session:
 """
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported_before_the_first_node(make_project):
     folder = make_project().folder
     command = [sys.executable, "-c", TO_THE_FIRST_NODE]

@@ -19,7 +19,7 @@ def problem():
 def test_the_confidence_of_validation_images_is_their_accuracy(problem, tmp_path):
     store = SelectionStore(tmp_path / "confidence.csv")
     chosen = {"gamma": 1.0, "lam": 1.0}
-    found = validated_confidence("eszsl", problem, chosen, SELECTION, SETTINGS, store)
+    found = validated_confidence("eszsl", problem, *problem.normalisations, chosen, SELECTION, SETTINGS, store)
     sure, right = [], []
     for held_out in class_folds(len(problem.S_seen), len(problem.S_unseen), **SELECTION):
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
@@ -34,11 +34,16 @@ def test_the_confidence_of_validation_images_is_their_accuracy(problem, tmp_path
 
 def test_what_was_calibrated_is_taken_over_until_something_changes(problem, tmp_path, monkeypatch):
     store = SelectionStore(tmp_path / "confidence.csv")
-    first = validated_confidence("eszsl", problem, {"gamma": 1.0}, SELECTION, SETTINGS, store)
+    first = validated_confidence("eszsl", problem, *problem.normalisations, {"gamma": 1.0}, SELECTION, SETTINGS, store)
     with monkeypatch.context() as patch:
         patch.setattr("aezsl.selection.confidence._validate", None)
-        assert validated_confidence("eszsl", problem, {"gamma": 1.0}, SELECTION, SETTINGS, store) == first
-    other = validated_confidence("eszsl", problem, {"gamma": 1.0}, SELECTION, SETTINGS | {"none_share": 0.0}, store)
+        assert (
+            validated_confidence("eszsl", problem, *problem.normalisations, {"gamma": 1.0}, SELECTION, SETTINGS, store)
+            == first
+        )
+    other = validated_confidence(
+        "eszsl", problem, *problem.normalisations, {"gamma": 1.0}, SELECTION, SETTINGS | {"none_share": 0.0}, store
+    )
     assert (other.temperature, other.threshold) == (pytest.approx(first.temperature), 0.0)
 
 
@@ -46,7 +51,10 @@ def test_nothing_is_calibrated_where_it_is_switched_off_or_would_be_a_training(p
     store = SelectionStore(tmp_path / "confidence.csv")
     for name, settings in (("eszsl", SETTINGS | {"calibrate": False}), ("daezsl", SETTINGS)):
         store.path.touch()
-        assert validated_confidence(name, problem, {}, SELECTION, settings, store).temperature is None
+        assert (
+            validated_confidence(name, problem, *problem.normalisations, {}, SELECTION, settings, store).temperature
+            is None
+        )
         assert not store.path.exists()
 
 

@@ -104,13 +104,14 @@ def _results(outputs: set[str], catalog: DataCatalog, main: str) -> list[str]:
 def _expectations(catalog: DataCatalog, main: str) -> list[str]:
     """What can be said of names that nobody can check."""
     problem: Problem = catalog.load("gzsl_problem" if main.startswith("gzsl_") else "problem")
+    own = problem.normalised(catalog.load(f"{main}.normalisation"))
     selection = catalog.load("params:selection")
     folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **selection) if len(problem.S_seen) > 3 else []
     scores: Path = catalog.load(f"{main}.selection").path
     expected = expected_accuracy(pd.read_csv(scores)) if folds and scores.is_file() else None
     return [
         describe_expectation(expected, len(folds[0]) if folds else 0, len(folds)),
-        describe_alike(alike_pairs(problem.S_seen, problem.S_unseen, problem.target_names[-len(problem.S_unseen) :])),
+        describe_alike(alike_pairs(own.S_seen, own.S_unseen, own.unseen_names)),
     ]
 
 

@@ -51,12 +51,16 @@ def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedMod
 
 
 def score_targets(
-    classifier: TargetClassifier, ranking: Ranking, problem: Problem, settings: dict[str, Any]
+    classifier: TargetClassifier,
+    ranking: Ranking,
+    problem: Problem,
+    normalisation: Normalisation,
+    settings: dict[str, Any],
 ) -> ScoreTable | tuple[()]:
     """The scores of every test image for every class, where ``evaluation.scores`` asks for them."""
     if not settings["scores"] or not len(problem.X_test):
         return ()
-    scores = classifier.scores(problem.X_test).astype(np.float32)
+    scores = classifier.scores(problem.normalised(normalisation).X_test).astype(np.float32)
     return ScoreTable(problem.test_ids, problem.target_names, scores, ranking.classes[:, 0], problem.y_test)
 
 

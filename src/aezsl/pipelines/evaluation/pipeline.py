@@ -29,7 +29,7 @@ def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
         node(list_names, "predictions", "predictions_table", name="list_names"),
         node(
             score_targets,
-            ["classifier", "ranking", "problem", "params:evaluation"],
+            ["classifier", "ranking", "problem", "normalisation", "params:evaluation"],
             "scores",
             name="score_targets",
         ),
