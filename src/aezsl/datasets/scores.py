@@ -27,8 +27,9 @@ class ScoresDataset(AbstractDataset[ScoreTable | tuple[()], ScoreTable]):
             self._filepath.unlink(missing_ok=True)
             return
         self._filepath.parent.mkdir(parents=True, exist_ok=True)
+        arrays: dict[str, Any] = {field.name: np.asarray(getattr(data, field.name)) for field in fields(data)}
         with written_whole(self._filepath, ".npz") as path:
-            np.savez(path, **{field.name: np.asarray(getattr(data, field.name)) for field in fields(data)})
+            np.savez(path, **arrays)
 
     def load(self) -> ScoreTable:
         """Read it back."""

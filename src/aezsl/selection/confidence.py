@@ -84,9 +84,9 @@ def _validate(
             training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
             # Under this name decompositions are taken over that the search for parameters has made.
             fold = Fold(training, X, S, held_out.tobytes(), problem.shared)
-            (examined,) = fold.examined([problem.pending(normalisation)])
-            model = make_method(name, **chosen).fit_seen(examined.seen)
-            rankings.append(model.rank(examined.X, examined.S, SHARING + 1))
+            ((seen, X_val, S_val),) = fold.examined([problem.pending(normalisation)])
+            model = make_method(name, **chosen).fit_seen(seen)
+            rankings.append(model.rank(np.asarray(X_val), S_val, SHARING + 1))
             labels.append(y)
     return calibrate(Ranking.concatenate(rankings), np.concatenate(labels), none_share)
 
