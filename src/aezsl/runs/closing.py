@@ -87,10 +87,10 @@ def _results(outputs: set[str], catalog: DataCatalog, main: str) -> list[str]:
         MethodResult(name, catalog.load(f"{name}.metrics"), catalog.load(f"{name}.record"))
         for name in sorted(names, key=lambda name: name == main)
     ]
+    pools = [name for name in names if f"{name}.refinement_history" in outputs]
+    sizes = {name: len(catalog.load(f"{name}.predictions")) for name in pools}
     sentences = [
-        describe_pool(name, catalog.load(f"{name}.refinement_history"), len(catalog.load(f"{name}.predictions")))
-        for name in names
-        if f"{name}.refinement_history" in outputs
+        describe_pool(name, catalog.load(f"{name}.refinement_history"), size) for name, size in sizes.items() if size
     ]
     unmeasured = [result.name for result in results if not result.metrics]
     sentences += [f"{name}: no accuracy: there are no test images with labels" for name in unmeasured]
@@ -167,7 +167,7 @@ def _next_commands(outputs: set[str], catalog: DataCatalog, run_params: dict[str
     if f"{main}.model" in outputs:
         new_images = {"method": main, "predict.images": "<folder>"}
         commands.append((_command(run_params, "predict", new_images), "names for new images"))
-    if "new_predictions" in outputs:
+    if "new_predictions" in outputs and "mlflow_model" not in outputs:
         commands.append(
             (_command(run_params, "export", {"method": catalog.load("params:predict")["method"]}), "to serve")
         )
