@@ -36,6 +36,11 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(target), f"{page} links to {path}#{anchor}"
 
 
+def test_the_dockerfile_of_the_page_installs_this_version():
+    page = (ROOT / "src/aezsl/serving/DEPLOY.md").read_text(encoding="utf-8")
+    assert re.findall(r"pip install .* aezsl==(\S+)", page) == [aezsl.__version__]
+
+
 def test_the_readme_is_short_and_leads_to_every_other_page():
     assert len(README.encode()) <= 10_000
     assert [

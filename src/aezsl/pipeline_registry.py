@@ -27,7 +27,7 @@ from aezsl.reporting.weightings import VARIANTS, Variant
 DEFAULT_METHOD = "aezsl_lr"
 
 #: Parameters that all methods share.
-SHARED = ("selection", "evaluation", "gallery", "calibration")
+SHARED = ("selection", "confidence", "evaluation", "gallery", "calibration")
 
 #: DAEZSL from images, its network trained with it.
 END_TO_END = "daezsl_end_to_end"

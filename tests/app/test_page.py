@@ -140,7 +140,7 @@ def test_the_table_has_a_line_per_photo_and_no_formula(page):
     text = ask(page, "table", photos=photos, classes=classes, files=["=a.png", "b.png"])["csv"]
     lines = list(csv.DictReader(io.StringIO(text)))
     assert [line["file"] for line in lines] == ["'=a.png", "b.png"]
-    assert [line["name_1"] for line in lines] == ["plum", "teal"]
+    assert [line["name_1"] for line in lines] == [line["name"] for line in lines] == ["plum", "teal"]
     assert "'=1+1" in text
     assert ",=1+1" not in text
 

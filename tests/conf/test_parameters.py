@@ -49,7 +49,7 @@ def test_an_environment_says_only_what_is_its_own(env):
 def test_every_kind_of_semantics_is_listed_with_its_settings(kind):
     text = (CONF / "base" / "parameters_semantic_embedding.yml").read_text()
     (listed,) = re.findall(rf"^  #   {kind}( \{{[\w, ]+\}})?  ", text, re.MULTILINE)
-    arguments = inspect.signature(KINDS[kind]).parameters if kind in KINDS else []
+    arguments = inspect.signature(KINDS[kind]).parameters if kind in KINDS else ["encoder"]
     assert re.findall(r"\w+", listed) == [
         name for name in arguments if name not in ("classes", "reference", "fingerprint")
     ]

@@ -4,10 +4,11 @@ import inspect
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
+from aezsl.datasets.figure import FigureDataset
 from aezsl.datasets.table import TableDataset
-from aezsl.datasets.whole import JSONDataset, MatplotlibDataset, ParquetDataset
+from aezsl.datasets.whole import JSONDataset, ParquetDataset
+from aezsl.reporting.style import new_figure
 
 TABLE = pd.DataFrame({"a": [1, 2]})
 
@@ -16,14 +17,15 @@ TABLE = pd.DataFrame({"a": [1, 2]})
     ("dataset", "value", "kind"),
     [
         (JSONDataset, {"a": 1}, "JSONPreview"),
-        (MatplotlibDataset, Figure(), "ImagePreview"),
+        (FigureDataset, new_figure(1, 1), "ImagePreview"),
         (ParquetDataset, TABLE, "TablePreview"),
         (TableDataset, TABLE, "TablePreview"),
     ],
 )
 def test_a_preview_is_empty_until_something_is_saved(tmp_path, dataset, value, kind):
     entry = dataset(filepath=str(tmp_path / "file"))
-    assert str(inspect.signature(entry.preview).return_annotation) == kind  # as kedro-viz asks
+    annotation = inspect.signature(entry.preview).return_annotation
+    assert getattr(annotation, "__name__", str(annotation)) == kind  # as kedro-viz asks
     assert entry.preview() is None
     entry.save(value)
     assert entry.preview()

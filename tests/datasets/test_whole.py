@@ -2,7 +2,6 @@
 
 import json
 
-import matplotlib.figure
 import pandas as pd
 import pytest
 from kedro.io import DatasetError
@@ -38,12 +37,6 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path):
         dataset.save({"a": [1] * 100_000, "b": object()})  # it has begun to write when it comes to the object
     assert json.loads((tmp_path / "x.json").read_text()) == {"a": 1}
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_pictures_keep_their_format(tmp_path):
-    dataset = whole.MatplotlibDataset(filepath=str(tmp_path / "x.png"))
-    dataset.save(matplotlib.figure.Figure())
-    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_no_entry_of_the_catalog_writes_in_place():

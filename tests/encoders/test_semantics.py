@@ -72,6 +72,8 @@ def test_wordnet_similarity_to_classes_and_their_ancestors(tmp_path):
 def test_auto_takes_what_there_is():
     assert resolve_sources(CLASSES, [{"kind": "auto"}]) == [{"kind": "attributes"}, {"kind": "text"}]
     assert resolve_sources(CLASSES.drop(columns="attributes"), [{"kind": "auto"}]) == [{"kind": "text"}]
+    named = resolve_sources(CLASSES, [{"kind": "auto", "encoder": "other"}])
+    assert named == [{"kind": "attributes"}, {"kind": "text", "encoder": "other"}]
 
 
 @pytest.mark.slow  # loads a network

@@ -116,9 +116,6 @@ def test_wrong_tables_are_refused(tree, text, parts):
 
 
 def test_missing_images_are_refused(tree):
-    touch(tree, "images/cat/more/1.jpg")
-    with refused("images/cat", "more", "move the images up"):
-        load(tree)
     (tree / "images").rename(tree / "pictures")
     with refused(tree / "images", "one folder of images per class"):
         load(tree)
@@ -221,3 +218,15 @@ def test_a_table_in_another_encoding_is_refused_with_advice(tree):
     (tree / "classes.csv").write_bytes("class_name,role,description\ncafé,seen,a drink\n".encode("latin-1"))
     with refused(tree / "classes.csv", "not UTF-8", "save it as CSV in UTF-8"):
         load(tree)
+
+
+def test_folders_below_that_of_a_class_hold_more_of_its_images(tmp_path):
+    write_folder(
+        tmp_path, {"class_name": ["cat", "dog"], "role": ["seen", "unseen"], "description": ["a", "b"]}, [1, 0], 0
+    )
+    for file in ("images/cat/2024/may/1.jpg", "images/_unlabelled/trip/2.jpg", "images/cat/.hidden/3.jpg"):
+        touch(tmp_path, file)
+    images = load(tmp_path).images.set_index("image_id")["class_name"]
+    assert images["images/cat/2024/may/1.jpg"] == "cat"
+    assert images.isna().to_dict()["images/_unlabelled/trip/2.jpg"]
+    assert len(images) == 3

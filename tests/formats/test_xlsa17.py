@@ -1,10 +1,12 @@
+import shutil
+
 import numpy as np
 import pytest
 import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.formats.xlsa17 import Xlsa17, read_classes, read_features, read_split
+from aezsl.formats.xlsa17 import PARTS, Xlsa17, read_classes, read_features, read_split
 from tests.helpers.layouts import Xlsa17Files
 from tests.helpers.matlab import cells, save_v73
 from tests.helpers.trees import folder, quick, reference, refused, words
@@ -165,3 +167,29 @@ def test_the_reference_data(name, n, shape, n_unseen):
     split = read_split(path, n)
     assert len(split["test_unseen_loc"]) == n_unseen
     assert sum(len(split[key]) for key in SPLIT_KEYS[:3]) == n
+
+
+@pytest.mark.parametrize("name", ["CUB", "SUN", "AWA1", "AWA2", "APY", "FLO"])
+def test_the_reader_takes_real_splits(name, tmp_path):
+    """With labels that suit the split: which class an image is of stands in the file of features, which is large."""
+    path = reference("xlsa17", name, "att_splits.mat")
+    content = scipy.io.loadmat(path, variable_names=["allclasses_names", *SPLIT_KEYS[:3]])
+    n_classes = content["allclasses_names"].size
+    parts = {key: content[key].ravel() - 1 for key in SPLIT_KEYS[:3]}
+    n, n_unseen = sum(map(len, parts.values())), n_classes // 4
+    labels = np.arange(n) % (n_classes - n_unseen)
+    unseen = parts["test_unseen_loc"]
+    labels[unseen] = n_classes - n_unseen + np.arange(len(unseen)) % n_unseen
+    (tmp_path / name).mkdir()
+    shutil.copy(path, tmp_path / name)
+    files = np.array([f"{i}.jpg" for i in range(n)], dtype=object)[:, None]
+    features = np.zeros((2, n), dtype=np.float32)
+    made = {"features": features, "labels": labels[:, None] + 1.0, "image_files": files}
+    scipy.io.savemat(tmp_path / name / "res101.mat", made)
+    data = Xlsa17(root=str(tmp_path), name=name).read()
+    assert data.classes["role"].eq("unseen").sum() == n_unseen
+    for key, part in PARTS.items():
+        np.testing.assert_array_equal(np.flatnonzero(data.images["official"] == part), np.sort(parts[key]))
+    ids, matrix = read_features(tmp_path / name / "res101.mat")
+    assert ids == data.images["image_id"].tolist()
+    assert matrix.shape == (n, 2)

@@ -51,7 +51,7 @@ def make_problem(setting, data=None):
 
 def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, parameter_files=None, recipe=None):
     """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere."""
-    names = ("selection", "evaluation", "calibration", "sensitivity")
+    names = ("selection", "confidence", "evaluation", "calibration", "sensitivity")
     shared = {key: value for name in names for key, value in parameters(f"parameters_{name}.yml").items()}
     shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
     shared["report"] = {"data_set": None}
@@ -65,6 +65,7 @@ def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=N
         inputs |= {
             f"params:{name}": method,
             f"{prefix}{name}.selection": (stores or {}).get(name, SelectionStore(place / "selection.csv")),
+            f"{prefix}{name}.confidence_scores": SelectionStore(place / "confidence.csv"),
             f"{prefix}{name}.checkpoint": CheckpointFolder(place),
         }
     inputs |= {

@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -50,6 +51,7 @@ def test_metrics_tables_and_picture_are_written(project):
     assert list(predictions.columns[:4]) == ["image_id", "true", "predicted", "score"]
     assert (predictions["true"] == predictions["predicted"]).mean() == metrics["accuracy"]
     assert predictions[[f"top_{k}" for k in range(1, 6)]].nunique(axis=1).eq(5).all()
+    assert predictions["probability"].between(0, 1).all()
     assert reporting(project, "eszsl", "gallery.png").stat().st_size > 10_000
     selection = pd.read_csv(project.folder / "data/06_models/emoji/eszsl/selection.csv")
     assert len(selection) == 49
@@ -100,8 +102,10 @@ def test_other_runners_compute_no_feature_twice_and_log_one_run(project, runner)
 
 def test_another_seed_is_a_parameter_and_another_problem(project):
     first = project.runs()[-1]
-    project.kedro("run", "--env=small", "--pipelines=eszsl", "--params=split.seed=1")
+    project.kedro("run", "--env=small", "--pipelines=eszsl", "--params=split.seed=1,evaluation.scores=true")
     second = project.runs()[0]
+    with np.load(project.folder / "data/07_model_output/emoji/eszsl/scores.npz") as kept:
+        assert (kept["scores"].argmax(axis=1) == kept["true"]).mean() == second.data.metrics["accuracy"]
     assert second.data.params["split.seed"] == "1"
     assert second.data.params["split.unseen_fraction"] == "0.2"  # a sibling survives
     assert second.data.tags["problem_fingerprint"] != first.data.tags["problem_fingerprint"]

@@ -46,7 +46,8 @@ def project(make_project):
 
 def test_the_run_succeeds_and_says_what_it_did_not_do(project):
     assert "there are no images of unseen classes" in project.log
-    assert "--pipeline=predict" in project.log
+    assert "kedro run --env=own --pipeline=predict --params=method=eszsl_lr,predict.images=<folder>" in project.log
+    assert "right names among 2 classes" in project.log
     for method in ("eszsl", "eszsl_lr"):
         predictions = pd.read_parquet(project.folder / f"data/07_model_output/own/{method}/predictions.parquet")
         assert predictions.empty
@@ -57,10 +58,18 @@ def test_the_run_succeeds_and_says_what_it_did_not_do(project):
 
 
 def test_the_saved_model_names_images_that_come_later(project):
-    project.kedro("run", "--env=own", "--pipelines=predict,export", "--params=method=eszsl,export.register=colours")
+    params = "--params=method=eszsl,export.register=colours,predict.sorted=links"
+    end = project.kedro("run", "--env=own", "--pipelines=predict,export", params).stdout
+    assert "2 images named" in end
+    assert "mlflow models serve --model-uri data/06_models/own/eszsl/mlflow_model" in end
     named = pd.read_parquet(project.folder / "data/07_model_output/own/eszsl/new_predictions.parquet")
     assert named["image_id"].tolist() == ["navy.png", "yellow.png"]
     assert named["predicted"].tolist() == ["navy", "yellow"]
+    confidence = json.loads((project.folder / "data/06_models/own/eszsl/confidence.json").read_text())
+    assert (named["probability"] < confidence["threshold"]).tolist() == named["none_of_these"].tolist()
+    assert named["top_5_probabilities"].map(sum).tolist() == pytest.approx([1, 1])
+    links = list((project.folder / "data/07_model_output/own/eszsl/sorted").rglob("*.png"))
+    assert {path.resolve().name for path in links} == {"navy.png", "yellow.png"}
     folder = project.folder / "data/06_models/own/eszsl"
     assert (folder / "mlflow_model/MLmodel").is_file()
     assert (folder / "README.md").read_text().startswith("---\nlibrary_name: aezsl\n")

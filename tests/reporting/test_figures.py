@@ -27,7 +27,7 @@ def rendered(figure: Figure) -> set[str]:
 
 def predictions(n, **columns):
     table = {"image_id": [str(i) for i in range(n)], "true": None, "predicted": FORMULA, "label_space": "unseen"}
-    return pd.DataFrame(table | {"score": 0.25} | columns)
+    return pd.DataFrame(table | {"score": 0.25, "probability": np.nan, "none_of_these": False} | columns)
 
 
 def test_long_names_are_cut_and_underscores_are_blanks():
@@ -50,10 +50,18 @@ def test_a_gallery_is_no_larger_than_its_images_fill():
     assert "0 images" in rendered(draw_gallery(predictions(0), images, SETTINGS))
 
 
-def test_an_image_that_nobody_has_named_has_its_file_and_score():
-    shown = predictions(1, image_id=["trip/fox 1.jpg"], predicted="fox")
+@pytest.mark.parametrize(
+    ("columns", "surely"),
+    [
+        ({}, "0.25"),
+        ({"probability": 0.834}, "83%"),
+        ({"probability": 0.2, "none_of_these": True}, "20% (none of these)"),
+    ],
+)
+def test_an_image_that_nobody_has_named_has_its_file_and_how_sure_its_name_is(columns, surely):
+    shown = predictions(1, image_id=["trip/fox 1.jpg"], predicted="fox", **columns)
     images = shown[["image_id"]].assign(path="nowhere.png")
-    assert "fox 0.25\nfox 1.jpg" in rendered(draw_gallery(shown, images, SETTINGS))
+    assert f"fox {surely}\nfox 1.jpg" in rendered(draw_gallery(shown, images, SETTINGS))
 
 
 def test_without_images_the_gallery_is_a_table():
@@ -61,7 +69,7 @@ def test_without_images_the_gallery_is_a_table():
     figure = draw_gallery(shown, pd.DataFrame({"image_id": [], "path": []}), SETTINGS)
     assert "no image" not in rendered(figure)
     texts = {cell.get_text().get_text() for cell in figure.axes[0].tables[0].get_celld().values()}
-    assert texts == {"image", "is", "was called", "score", "7", "8", "cat", "dog", "0.25", ""}
+    assert texts == {"image", "is", "was called", "how sure", "7", "8", "cat", "dog", "0.25", ""}
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aezsl.errors import DataError
+from aezsl.evaluation.confidence import Confidence
 from aezsl.methods import make_method
 from aezsl.serving.model_file import load_classifier, load_trained, save_classifier, save_trained
 from aezsl.serving.trained import TrainedModel
@@ -163,3 +164,16 @@ def test_random_damage_is_refused_or_harmless(tmp_path, trained):
         except DataError:
             refused += 1
     assert refused > 20
+
+
+def test_a_model_keeps_how_sure_its_answers_are(trained, tmp_path):
+    path = tmp_path / "model.npz"
+    sure = TrainedModel(trained.model, trained.recipe, Confidence(temperature=0.25, threshold=0.5))
+    for one in (trained, sure):
+        save_trained(path, one)
+        assert load_trained(path).confidence == one.confidence
+    for place, value in (("confidence/temperature", -1), ("confidence/threshold", 2), ("confidence/other", 1)):
+        save_trained(path, sure)
+        changed(path, put(place, value) if "other" not in place else drop("confidence"))
+        with pytest.raises(DataError, match=r"model\.npz"):
+            load_trained(path)

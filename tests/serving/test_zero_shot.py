@@ -15,6 +15,7 @@ from aezsl.encoders.images import encoder
 from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.texts import sentences
 from aezsl.errors import DataError
+from aezsl.evaluation.confidence import Confidence
 from aezsl.methods import make_method
 from aezsl.serving.model_file import save_trained
 from aezsl.serving.recipe import Recipe
@@ -120,6 +121,17 @@ def test_the_project_s_own_model_comes_before_that_of_the_benchmark(trained, pic
     assert aezsl.classify(pictures["red"], "red, blue", model=file)[0]["label"] == "red"
     with pytest.raises(DataError, match="no model sync"):
         aezsl.classify(pictures["red"], "red, blue", model="sync", project=tmp_path)
+
+
+def test_an_image_whose_best_label_is_improbable_is_none_of_these(trained, pictures):
+    for threshold, labels in ((0.99, ["none of these", "red", "blue"]), (0.0, ["red", "blue"])):
+        model = TrainedModel(trained.model, trained.recipe, Confidence(temperature=10.0, threshold=threshold))
+        answer = aezsl.classify(pictures["red"], "red, blue", model)
+        assert [line["label"] for line in answer] == labels
+        assert sum(line["score"] for line in answer) == pytest.approx(1)
+        assert aezsl.classify(pictures["red"], "red, blue", model, none=False) == answer[-2:]
+        table = model.classify(model.encode()([pictures["red"]]), model.recipe.targets(), top=1)
+        assert table["none_of_these"].tolist() == [table["probability"].item() < threshold]
 
 
 def test_labels_that_cannot_be_used_are_refused(trained, pictures):

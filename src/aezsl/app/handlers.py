@@ -13,6 +13,7 @@ from aezsl.app.visitors import MAX_PHOTOS, Visitor
 from aezsl.app.why import explain
 from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
+from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.reporting.pictures import data_uri
 from aezsl.serving.requests import MAX_DESCRIPTION, MAX_IMAGE
 
@@ -119,7 +120,7 @@ class Handlers:
             raise DataError("expected the name of the file of every photo")
         lines = []
         for file, answer in zip(files, answers, strict=True):
-            line: dict[str, Any] = {"file": file}
+            line: dict[str, Any] = {"file": file, "name": NONE_OF_THESE if answer["none"] else answer["names"][0]}
             for place, (own, share) in enumerate(zip(answer["names"], answer["shares"], strict=True), start=1):
                 if place <= TABLE_NAMES:
                     line |= {f"name_{place}": own, f"share_{place}": round(share, 4)}

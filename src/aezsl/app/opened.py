@@ -15,7 +15,7 @@ from aezsl.methods import TargetClassifier
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import MAX_DESCRIPTION
 from aezsl.serving.trained import TrainedModel
-from aezsl.serving.zero_shot import BY_TEXT, shares
+from aezsl.serving.zero_shot import BY_TEXT
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class OpenModel:
         return self.trained.model.adapt(self.targets(classes).vectors)
 
     def name(self, features: Array, classes: tuple[Described, ...], refine: bool = False) -> list[dict[str, Any]]:
-        """For every row of features (n, d) all classes, best first: shares of one, and scores from 0 to 1 as lengths.
+        """For every row of features (n, d) all classes, best first: probabilities, and scores from 0 to 1 as lengths.
 
         refine : learn from these rows together, where the method can; else every row is named by itself.
         """
@@ -138,11 +138,16 @@ class OpenModel:
             classifier = self.trained.model.adapt(classifier.S_target, rows)
         ranking = classifier.rank(rows, len(classes))
         names = np.array([name for name, _ in classes], dtype=object)[ranking.classes]
-        of_one = shares(ranking, self.trained.spread)
-        scores = np.log(np.maximum(of_one, np.finfo(float).tiny))  # as they were, but for scale and origin
+        shares = self.trained.probabilities(ranking)
+        scores = -np.sort(-ranking.scores.astype(np.float64), axis=1)  # in the order of the names, also after refining
         heights = scores - scores[:, -1:]
         lengths = heights / np.maximum(heights[:, :1], np.finfo(float).tiny)
         return [
-            {"names": own.tolist(), "shares": share.tolist(), "lengths": length.tolist()}
-            for own, share, length in zip(names, of_one, lengths, strict=True)
+            {
+                "names": own.tolist(),
+                "shares": share.tolist(),
+                "lengths": length.tolist(),
+                "none": bool(share[0] < self.trained.confidence.threshold),
+            }
+            for own, share, length in zip(names, shares, lengths, strict=True)
         ]

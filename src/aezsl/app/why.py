@@ -12,7 +12,6 @@ from aezsl.methods import LinearClassifier, TargetClassifier
 from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.eszsl import ESZSL
 from aezsl.reporting.explanations import named_dimensions, seen_cosines
-from aezsl.serving.zero_shot import shares
 
 #: Attributes that are shown, and seen classes per name.
 ATTRIBUTES, NEIGHBOURS = 8, 5
@@ -62,7 +61,7 @@ def _likeness(model: OpenModel, rows: Array, seen: list[str]) -> dict[str, float
     known = model.trained.recipe.classes.set_index("class_name").loc[seen].reset_index()
     targets = model.trained.recipe.targets(known[["class_name"]])
     ranking = model.trained.model.adapt(targets.vectors).rank(rows, len(seen))
-    found = zip(ranking.classes[0], shares(ranking, model.trained.spread)[0], strict=True)
+    found = zip(ranking.classes[0], model.trained.probabilities(ranking)[0], strict=True)
     return {seen[place]: float(share) for place, share in found}
 
 

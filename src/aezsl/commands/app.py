@@ -33,6 +33,9 @@ def app(env: str | None, params: dict[str, Any], port: int) -> None:
         place = find_place(env, params)
         click.echo(f"In a moment the page is at http://{HOST}:{port}, on this machine alone; Ctrl+C ends it.")
         serve(place, port)
+        click.echo(
+            "The page is closed. Photos that were shown to it are gone; what was taught to it is in data/01_raw."
+        )
     except AezslError as error:
         raise click.ClickException(str(error)) from error
 

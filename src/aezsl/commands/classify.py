@@ -17,7 +17,10 @@ from kedro.utils import find_kedro_project
 @click.option("--top", type=click.IntRange(min=1), help="How many labels to print per image. [all]")
 @click.option("--device", default="auto", show_default=True, help="As feature_extraction.device.")
 def classify(image: Path, labels: str, model: str | None, top: int | None, device: str) -> None:
-    """Name an image, or all images of a folder: labels with scores that sum to one, as JSON."""
+    """Name an image, or all images of a folder: labels with their probabilities, as JSON.
+
+    Where the best one is too improbable, "none of these" stands before them.
+    """
     from aezsl.errors import AezslError
     from aezsl.formats.new_images import read_new_images
     from aezsl.serving.zero_shot import classify as named

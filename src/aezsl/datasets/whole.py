@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import kedro_datasets.json
-import kedro_datasets.matplotlib
 import kedro_datasets.pandas
 import kedro_datasets.text
 
@@ -66,9 +65,3 @@ class CSVDataset(WrittenWhole, kedro_datasets.pandas.CSVDataset):
 
 class TextDataset(WrittenWhole, kedro_datasets.text.TextDataset):
     """As Kedro's, written whole."""
-
-
-class MatplotlibDataset(WrittenWhole, kedro_datasets.matplotlib.MatplotlibDataset):
-    """As Kedro's, written whole."""
-
-    preview = once_saved(kedro_datasets.matplotlib.MatplotlibDataset.preview)

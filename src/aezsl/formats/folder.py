@@ -21,8 +21,8 @@ class Folder(BenchmarkFormat):
 
     classes.csv has the columns class_name, role (seen or unseen), and what describes a class: ``description`` (free
     text), attribute columns (numbers), or both; ``group`` and ``wnid`` may be there too. Seen classes need images,
-    unseen ones may have none. Images in ``images/_unlabelled`` or ``unlabelled`` are to be classified; nobody knows
-    their class. Whatever else lies there is named in the log.
+    unseen ones may have none. Folders below that of a class hold more of its images. Images in ``images/_unlabelled``
+    or ``unlabelled`` are to be classified; nobody knows their class. Whatever else lies there is named in the log.
     """
 
     def read(self) -> Benchmark:
@@ -48,10 +48,8 @@ class Folder(BenchmarkFormat):
         files: list[str] = []
         labels: list[str | None] = []
         for place, label in self._places(listing, base, table, names):
-            if nested := listing.folders(self.root / place):
-                raise DataError(f"{self.root / place} has folders in it, {first_few(nested)}: move the images up")
-            found = listing.images(self.root / place)
-            files += [f"{place}/{file}" for file in found]
+            found = listing.images_below(self.root / place)
+            files += [f"{place}/{Path(file).as_posix()}" for file in found]
             labels += [label] * len(found)
         listing.log_rest()
         if not files:

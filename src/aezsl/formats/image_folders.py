@@ -40,6 +40,23 @@ class ImageFolders:
                 self.pass_over(kind, folder / entry.name)
         return found
 
+    def images_below(self, folder: Path) -> list[str]:
+        """Images of a folder and of all folders in it, as sorted paths below it.
+
+        Links are followed unless they lead back to where they are; hidden folders are left out.
+        """
+        return sorted(file.relative_to(folder).as_posix() for file in self._below(folder, set()))
+
+    def _below(self, folder: Path, above: set[Path]) -> list[Path]:
+        above = above | {folder.resolve()}
+        found = [folder / name for name in self.images(folder)]
+        for name in self.folders(folder):
+            if (folder / name).resolve() in above:
+                self.pass_over("links to a folder above", folder / name)
+            else:
+                found += self._below(folder / name, above)
+        return found
+
     def folders(self, folder: Path, known: Iterable[str] = ()) -> list[str]:
         """Names of the folders in a folder, sorted, without hidden ones unless ``known``; nothing is counted."""
         named = set(known)

@@ -10,7 +10,7 @@ from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, ImageCms, features
+from PIL import ExifTags, Image, features
 
 from aezsl.errors import DataError
 from aezsl.machine.files import read_member, split_member
@@ -132,6 +132,8 @@ def _as_rgb(image: Image.Image) -> Image.Image:
         grey = Image.fromarray(_grey(image))
         return grey.convert("RGB")
     if image.mode == "LAB":
+        from PIL import ImageCms
+
         profiles = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
         image = ImageCms.applyTransform(image, ImageCms.buildTransform(*profiles, "LAB", "RGB")) or image
     transparent = "transparency" in image.info or image.mode in ("LA", "La", "PA", "RGBA", "RGBa")

@@ -31,7 +31,7 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
         raise DataError(f"no folder {folder}: give the folder of images as --params=predict.images=...")
     table = classes or folder / "classes.csv"
     listing = ImageFolders(folder, [table, folder / "classes.csv"])
-    files = sorted(file.relative_to(folder).as_posix() for file in _images_below(listing, folder, set()))
+    files = listing.images_below(folder)
     listing.log_rest()
     if not files:
         raise DataError(f"{folder} has no images: expected {', '.join(IMAGE_SUFFIXES)}")
@@ -41,15 +41,3 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
     if not table.exists():
         raise DataError(f"no table of classes at {table}: give it as --params=predict.classes=...")
     return NewImages(images, *read_class_table(table))
-
-
-def _images_below(listing: ImageFolders, folder: Path, above: set[Path]) -> list[Path]:
-    """Images of a folder and of all folders in it, through links too unless they lead back to where they are."""
-    above = above | {folder.resolve()}
-    found = [folder / name for name in listing.images(folder)]
-    for name in listing.folders(folder):
-        if (folder / name).resolve() in above:
-            listing.pass_over("links to a folder above", folder / name)
-        else:
-            found += _images_below(listing, folder / name, above)
-    return found

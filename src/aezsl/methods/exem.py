@@ -6,7 +6,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Gt, Le
 from scipy.spatial.distance import cdist
-from sklearn.svm import NuSVR
 
 from aezsl.arrays import Array
 from aezsl.data.statistics import class_sums
@@ -103,6 +102,8 @@ class EXEM(ZeroShotClassifier):
 
     def _regress(self, V: Array) -> tuple[Array, Array]:
         """Dual coefficients (Cs, q) and intercepts (q,) of one regression per column of the exemplars V (Cs, q)."""
+        from sklearn.svm import NuSVR
+
         K = self._kernel(self.S_)
         scale = np.sqrt(np.mean(V**2)) or 1.0
         dual, intercept = np.zeros(V.shape), np.empty(V.shape[1])

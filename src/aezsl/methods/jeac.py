@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy.linalg import solve
 from scipy.spatial.distance import cdist
-from sklearn.cluster import kmeans_plusplus
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import SeenStatistics, class_sums
@@ -142,6 +141,8 @@ class Clustering(NamedTuple):
 
 def cluster_with_seen(Z: Array, counts: Labels, sums: Array, n_new: int, seed: int, max_rounds: int) -> Clustering:
     """k-means on the pool Z (m, d) and seen samples, known by class, which stay in the clusters of their classes."""
+    from sklearn.cluster import kmeans_plusplus
+
     n_seen, n_new = len(counts), min(n_new, len(Z))
     means = sums / counts[:, None]
     new = kmeans_plusplus(Z, n_new, random_state=seed)[0] if n_new else np.empty((0, Z.shape[1]))

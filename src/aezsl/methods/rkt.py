@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.linalg import solve
 from scipy.spatial.distance import cdist
-from sklearn.decomposition import sparse_encode
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.kinds import Positive
@@ -93,6 +92,8 @@ class RKT(LinearZeroShotClassifier):
 
     def relations(self, S_target: Array) -> Array:
         """Sparse codes (Ct, C) of the target classes over the seen ones."""
+        from sklearn.decomposition import sparse_encode
+
         codes: Array = sparse_encode(
             S_target, self.S_, algorithm="lasso_lars", alpha=self.sparsity, max_iter=5000, check_input=False
         )

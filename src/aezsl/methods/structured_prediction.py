@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.cluster import KMeans
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.data.statistics import class_sums
@@ -149,6 +148,8 @@ class StructuredPrediction(TransductiveMethod):
 
     def _clusters(self, Z: Array, P0: Array) -> Array:
         """Centres by k-means at the places of their classes; classes without one, if samples are few, stay."""
+        from sklearn.cluster import KMeans
+
         n_clusters = min(len(P0), len(np.unique(Z, axis=0)))
         centres = KMeans(n_clusters, n_init=self.n_init, random_state=self.seed).fit(Z).cluster_centers_
         classes, clusters = linear_sum_assignment(squared_distances(P0, centres))

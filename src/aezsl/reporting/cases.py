@@ -3,10 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import MaxNLocator
-
 from aezsl.reporting.pictures import show_image
 from aezsl.reporting.style import (
     BLUE,
@@ -15,6 +11,9 @@ from aezsl.reporting.style import (
     ORANGE,
     TEXT_SIZE,
     TITLE_SIZE,
+    Axes,
+    Figure,
+    SubFigure,
     figure_name,
     hide_frame,
     new_figure,
@@ -96,6 +95,8 @@ def _draw_bars(axes: Axes, case: dict[str, Any], furthest: float) -> None:
 
 def draw_mapping(explained: dict[str, Any]) -> Figure:
     """Which seen classes pulled the mapping of the class, and how all seen classes weigh."""
+    from matplotlib.ticker import MaxNLocator
+
     figure = new_figure(9, 4)
     left, right = figure.subplots(1, 2)
     places = range(len(explained["weights"]))

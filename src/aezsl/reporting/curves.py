@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from aezsl.reporting.labels import method_label
-from aezsl.reporting.style import BLUE, GREY, ORANGE, line_figure
+from aezsl.reporting.style import BLUE, GREY, ORANGE, Figure, line_figure
 
 #: A logarithmic axis shows values whose largest is more than this many times the smallest.
 LOGARITHMIC_FROM = 50
@@ -16,6 +14,8 @@ LOGARITHMIC_FROM = 50
 
 def draw_refinement_curve(history: pd.DataFrame, name: str) -> Figure:
     """Accuracy of all labels against the rounds, the start being round 0; where none is known, how many changed."""
+    from matplotlib.ticker import MaxNLocator
+
     known = len(history) > 0 and history["accuracy"].notna().all()
     rounds = int((history["round"] > 0).sum())
     title = f"{method_label(name)}: label refinement, {rounds} round{'' if rounds == 1 else 's'}"

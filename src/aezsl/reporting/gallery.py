@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.reporting.pictures import show_image
 from aezsl.reporting.style import (
     CAPTION_SIZE,
@@ -18,6 +17,8 @@ from aezsl.reporting.style import (
     RED,
     TEXT_SIZE,
     TITLE_SIZE,
+    Axes,
+    Figure,
     figure_name,
     new_figure,
 )
@@ -27,7 +28,7 @@ def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict
     """A grid of seeded, evenly drawn test images: right names in green, wrong ones in red with the true name.
 
     Where there are fewer images than places the grid is smaller; where there are only features, it is a table.
-    An image that nobody has named has its file's name and its score below the name it was given.
+    An image that nobody has named has its file's name below the name it was given and how sure that is.
     """
     columns = max(1, min(settings["columns"], len(predictions)))
     rows = max(1, min(settings["rows"], math.ceil(len(predictions) / columns)))
@@ -74,11 +75,11 @@ def _draw_table(shown: pd.DataFrame) -> Figure:
             figure_name(Path(str(row.image_id)).name),
             _true_name(row),
             figure_name(str(row.predicted)),
-            f"{row.score:.3g}",
+            surely(row),
         ]
         for row in shown.itertuples()
     ]
-    table = axes.table(cells, colLabels=["image", "is", "was called", "score"], loc="upper center", cellLoc="left")
+    table = axes.table(cells, colLabels=["image", "is", "was called", "how sure"], loc="upper center", cellLoc="left")
     table.auto_set_font_size(False)
     table.set_fontsize(TEXT_SIZE)
     for (line, column), cell in table.get_celld().items():
@@ -86,6 +87,13 @@ def _draw_table(shown: pd.DataFrame) -> Figure:
         if column == 2 and line and cells[line - 1][1] not in ("", cells[line - 1][2]):
             cell.get_text().set_color(RED)
     return figure
+
+
+def surely(row: Any) -> str:
+    """How sure a name is: its probability, or its score where there is none; and where that is too little, a mark."""
+    if pd.isna(row.probability):
+        return f"{row.score:.3g}"
+    return f"{row.probability:.0%}" + (f" ({NONE_OF_THESE})" if row.none_of_these else "")
 
 
 def _true_name(row: Any) -> str:
@@ -96,7 +104,7 @@ def _draw_tile(axes: Axes, row: Any) -> None:
     show_image(axes, row.path)
     named = figure_name(row.predicted)
     if pd.isna(row.true):
-        caption, colour = f"{named} {row.score:.2f}\n{figure_name(Path(str(row.image_id)).name)}", GREY
+        caption, colour = f"{named} {surely(row)}\n{figure_name(Path(str(row.image_id)).name)}", GREY
     elif row.true == row.predicted:  # a tick says it too, for readers who do not see the colour
         caption, colour = f"✓ {named}", GREEN
     else:

@@ -4,11 +4,9 @@ from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
 
-from matplotlib.axes import Axes
-
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
-from aezsl.reporting.style import CAPTION_SIZE, GREY
+from aezsl.reporting.style import CAPTION_SIZE, GREY, Axes
 
 
 def show_image(axes: Axes, path: str | None) -> None:

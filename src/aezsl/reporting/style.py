@@ -1,7 +1,13 @@
 """How all figures look: readable at 400 px, told apart without colour, on a light background for print."""
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+    from matplotlib.figure import SubFigure as SubFigure
+else:  # Kedro reads the annotations of all nodes when it starts; matplotlib is for those alone that draw
+    Axes = Figure = SubFigure = object
 
 # Okabe-Ito: a palette that colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED, GREY, LIGHT_GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#7f7f7f", "#e0e0e0"
@@ -26,7 +32,9 @@ def figure_name(name: str) -> str:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
-    return Figure(figsize=(width, height), layout="constrained")
+    from matplotlib import figure
+
+    return figure.Figure(figsize=(width, height), layout="constrained")
 
 
 def line_figure(x_label: str, y_label: str, title: str) -> tuple[Figure, Axes]:

@@ -2,17 +2,23 @@
 
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Node, Pipeline
 
+from aezsl.data.problem import Problem
+from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.machine.console import VERBOSE
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
+from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
 from aezsl.runs.crash import LOG_FILE
 from aezsl.runs.subject import main_method
+from aezsl.selection import class_folds, expected_accuracy
 
 #: Nodes that take less than this many seconds are not mentioned.
 WORTH_A_LINE = 1.0
@@ -28,11 +34,14 @@ WORTH_A_LOOK = {
     "seen_unseen_curve": "seen against unseen",
     "predictions_table": "all names",
     "new_predictions_table": "all names",
+    "sorted_images": "sorted by name",
+    "scores": "all scores",
     "table1_text": "table",
     "weighting_text": "table",
     "large_scale_table": "table",
     "report_page": "page",
     "mlflow_model": "model",
+    "model_card": "its card",
 }
 
 
@@ -62,7 +71,7 @@ class Closing:
             *_results(outputs, catalog, main_method(run_params)),
             *_named(outputs, catalog),
             _places(outputs, catalog, main_method(run_params)),
-            "\n".join(_next_commands(outputs, run_params)),
+            "\n".join(_next_commands(outputs, catalog, run_params)),
         ]
         print("\n" + "\n\n".join(block for block in blocks if block) + "\n", flush=True)
 
@@ -79,17 +88,32 @@ def _results(outputs: set[str], catalog: DataCatalog, main: str) -> list[str]:
         MethodResult(name, catalog.load(f"{name}.metrics"), catalog.load(f"{name}.record"))
         for name in sorted(names, key=lambda name: name == main)
     ]
+    pools = [name for name in names if f"{name}.refinement_history" in outputs]
+    sizes = {name: len(catalog.load(f"{name}.predictions")) for name in pools}
     sentences = [
-        describe_pool(name, catalog.load(f"{name}.refinement_history"), len(catalog.load(f"{name}.predictions")))
-        for name in names
-        if f"{name}.refinement_history" in outputs
+        describe_pool(name, catalog.load(f"{name}.refinement_history"), size) for name, size in sizes.items() if size
     ]
-    sentences += [
-        f"{result.name}: no accuracy: there are no test images with labels" for result in results if not result.metrics
-    ]
+    unmeasured = [result.name for result in results if not result.metrics]
+    sentences += [f"{name}: no accuracy: there are no test images with labels" for name in unmeasured]
+    if main in unmeasured:
+        sentences += _expectations(catalog, main)
     if f"{main}.record" in outputs:
         sentences.append(better_method(main, _accuracies(catalog, main), BEST_KNOWN))
     return [results_table(results), "\n".join(sentence for sentence in sentences if sentence)]
+
+
+def _expectations(catalog: DataCatalog, main: str) -> list[str]:
+    """What can be said of names that nobody can check."""
+    problem: Problem = catalog.load("gzsl_problem" if main.startswith("gzsl_") else "problem")
+    own = problem.normalised(catalog.load(f"{main}.normalisation"))
+    selection = catalog.load("params:selection")
+    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **selection) if len(problem.S_seen) > 3 else []
+    scores: Path = catalog.load(f"{main}.selection").path
+    expected = expected_accuracy(pd.read_csv(scores)) if folds and scores.is_file() else None
+    return [
+        describe_expectation(expected, len(folds[0]) if folds else 0, len(folds)),
+        describe_alike(alike_pairs(own.S_seen, own.S_unseen, own.unseen_names)),
+    ]
 
 
 def _accuracies(catalog: DataCatalog, main: str) -> dict[str, float]:
@@ -114,15 +138,19 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
     sentences = []
     for name in sorted(outputs):
         if name.rpartition(".")[2] in ("predictions", "new_predictions"):
-            unknown = int(catalog.load(name)["true"].isna().sum())
-            if unknown:
-                sentences.append(f"{unknown:,} image{'s' if unknown > 1 else ''} named")
+            predictions = catalog.load(name)
+            unknown = predictions[predictions["true"].isna()]
+            if len(unknown):
+                none = int(unknown["none_of_these"].sum())
+                but = f", {none:,} of them {NONE_OF_THESE!r}" if none else ""
+                sentences.append(f"{len(unknown):,} image{'s' if len(unknown) > 1 else ''} named{but}")
     return sentences
 
 
 def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
     """What is worth looking at, and where it lies: results of the main method, and those of no method."""
-    found = {name: what for part, what in WORTH_A_LOOK.items() for name in (part, f"{main}.{part}") if name in outputs}
+    wanted = {name: what for part, what in WORTH_A_LOOK.items() for name in (part, f"{main}.{part}") if name in outputs}
+    found = {name: what for name, what in wanted.items() if catalog.exists(name)}  # some are made on request only
     width = max(map(len, found.values()), default=0)
     return "\n".join(f"{what:<{width}}  {_short(catalog, name)}" for name, what in found.items())
 
@@ -133,11 +161,34 @@ def _short(catalog: DataCatalog, name: str) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _next_commands(outputs: set[str], run_params: dict[str, Any]) -> list[str]:
-    env = f" --env={run_params['env']}" if run_params.get("env") else ""
+def _next_commands(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> list[str]:
+    """What to type next, as this command was typed: with its environment and its data set."""
+    main = main_method(run_params)
     commands = []
     if any(name.endswith(".metrics") for name in outputs):
-        commands.append(f"kedro run{env} --pipeline=report   # one page of everything that was run")
+        commands.append((_command(run_params, "report"), "one page of everything that was run"))
+    if f"{main}.model" in outputs:
+        new_images = {"method": main, "predict.images": "<folder>"}
+        commands.append((_command(run_params, "predict", new_images), "names for new images"))
+    if "new_predictions" in outputs and "mlflow_model" not in outputs:
+        commands.append(
+            (_command(run_params, "export", {"method": catalog.load("params:predict")["method"]}), "to serve")
+        )
     if "mlflow_model" in outputs:
-        commands.append("mlflow models serve -m <model> --env-manager local   # see src/aezsl/serving/README.md")
-    return [*commands, f"(all lines: {LOG_FILE}; {VERBOSE}=1 shows them)"]
+        serve = f"mlflow models serve --model-uri {_short(catalog, 'mlflow_model')} --env-manager local --port 5001"
+        commands.append((serve, "see src/aezsl/serving/README.md"))
+    lines = [f"{command}   # {why}" for command, why in commands]
+    return [*lines, f"(all lines: {LOG_FILE}; {VERBOSE}=1 shows them)"]
+
+
+def _command(run_params: dict[str, Any], pipeline: str, more: Mapping[str, str] | None = None) -> str:
+    """``kedro run`` for another pipeline on the same data: names and places of data sets that were given stay."""
+    given = {
+        f"{section}.{name}": value
+        for section, values in (run_params.get("runtime_params") or {}).items()
+        if section == run_params.get("env") and isinstance(values, Mapping)
+        for name, value in values.items()
+    }
+    env = f" --env={run_params['env']}" if run_params.get("env") else ""
+    params = ",".join(f"{name}={value}" for name, value in {**given, **(more or {})}.items())
+    return f"kedro run{env} --pipeline={pipeline}" + (f" --params={params}" if params else "")

@@ -1,6 +1,8 @@
 """Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
 
 from aezsl.selection.calibration import validated_constant
+from aezsl.selection.confidence import validated_confidence
+from aezsl.selection.expected import expected_accuracy
 from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail
 from aezsl.selection.search import (
     Selected,
@@ -20,6 +22,7 @@ __all__ = [
     "class_split",
     "cross_validate",
     "effective_grid",
+    "expected_accuracy",
     "grid_points",
     "held_out_mask",
     "long_tail",
@@ -28,5 +31,6 @@ __all__ = [
     "select_parameters",
     "selection_key",
     "suitable_normalisations",
+    "validated_confidence",
     "validated_constant",
 ]

@@ -7,6 +7,7 @@ is safe to load. A model and its recipe are one file: neither can be mistaken fo
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -14,28 +15,32 @@ from typing import Any
 import numpy as np
 
 from aezsl.errors import DataError
+from aezsl.evaluation.confidence import Confidence
 from aezsl.formats.npz import load_npz, save_npz
 from aezsl.methods import METHODS, TargetClassifier, ZeroShotClassifier, make_method, method_name
 from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 3
+VERSION = 4
 
 
 def save_trained(path: Path, trained: TrainedModel) -> None:
     """Model and recipe as one ``.npz`` file, written whole or not at all."""
     header, arrays = _model_parts(trained.model)
     recipe_header, recipe_arrays = trained.recipe.state()
-    save_npz(path, {**header, "recipe": recipe_header}, {**arrays, **_prefixed("recipe", recipe_arrays)})
+    header |= {"recipe": recipe_header, "confidence": asdict(trained.confidence)}
+    save_npz(path, header, {**arrays, **_prefixed("recipe", recipe_arrays)})
 
 
 def load_trained(path: Path) -> TrainedModel:
     """What ``save_trained`` saved."""
-    header, arrays = load_npz(path, "a trained model", VERSION, ("method", "parameters", "scalars", "recipe"))
+    header, arrays = load_npz(
+        path, "a trained model", VERSION, ("method", "parameters", "scalars", "recipe", "confidence")
+    )
     with _refused(path, "a trained model"):
         recipe = Recipe.from_state(header["recipe"], _part("recipe", arrays))
-        trained = TrainedModel(_load_model(header, arrays), recipe)
+        trained = TrainedModel(_load_model(header, arrays), recipe, Confidence(**header["confidence"]))
         features, semantics = recipe.example.shape[1], recipe.class_vectors.shape[1]
         _check_widths(trained.model, features, semantics)
         targets = recipe.semantics(recipe.class_vectors[:2].astype(np.float64))

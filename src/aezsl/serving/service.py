@@ -55,8 +55,10 @@ class ServedModel:
     Parameters of the request: ``classes``, a table like classes.csv as one text, a list of names, or a list of objects
     with class_name and description (empty: the unseen classes of training; without descriptions: classes of training by
     name); ``top``, how many names to give; ``backbone``, what made the features, where training had them from a file.
-    The answer has a row per row: predicted, score, top, top_scores. A method that learns from test data takes the rows
-    of a request as its pool. A request with anything wrong in it is refused whole, in one sentence (``RequestError``).
+    The answer has a row per row: predicted, score (the method's own), probability (``aezsl.evaluation.confidence``),
+    none_of_these (whether that is too little for a name), top, top_scores, top_probabilities. A method that learns from
+    test data takes the rows of a request as its pool. A request with anything wrong in it is refused whole, in one
+    sentence (``RequestError``).
     """
 
     def __init__(self, trained: TrainedModel) -> None:
@@ -80,8 +82,8 @@ class ServedModel:
             raise RequestError(
                 f"the request cannot be answered ({type(error).__name__}); see the service's log"
             ) from error
-        top = given["top"]
-        return answer.rename(columns={f"top_{top}": "top", f"top_{top}_scores": "top_scores"})
+        listed = f"top_{given['top']}"
+        return answer.rename(columns={f"{listed}{part}": f"top{part}" for part in ("", "_scores", "_probabilities")})
 
     def warm_up(self) -> None:
         """Load what requests need, so that the first one is as fast as the others."""
@@ -168,8 +170,11 @@ def make_signature() -> Any:
     outputs: list[Any] = [
         ColSpec(DataType.string, "predicted"),
         ColSpec(DataType.double, "score"),
+        ColSpec(DataType.double, "probability"),
+        ColSpec(DataType.boolean, "none_of_these"),
         ColSpec(Array(DataType.string), "top"),
         ColSpec(Array(DataType.double), "top_scores"),
+        ColSpec(Array(DataType.double), "top_probabilities"),
     ]
     types = {str: DataType.string, int: DataType.long}
     params = [ParamSpec(name, types[type(default)], default) for name, default in DEFAULTS.items()]

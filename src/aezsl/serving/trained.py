@@ -1,6 +1,6 @@
 """A fitted method with its recipe: all it takes to classify."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -8,6 +8,8 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Encode
+from aezsl.evaluation.confidence import SHARING, Confidence, probabilities
+from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import ZeroShotClassifier
 from aezsl.serving.recipe import NamedClasses, Recipe
 
@@ -20,10 +22,11 @@ REFERENCE_CLASSES = 32
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A fitted method, and how images and classes became the numbers it was fitted to."""
+    """A fitted method, how images and classes became the numbers it was fitted to, and how sure its answers are."""
 
     model: ZeroShotClassifier
     recipe: Recipe
+    confidence: Confidence = field(default_factory=Confidence)
 
     def encode(self, device: str = "auto") -> Encode:
         """What gives features of images as in training; its networks are loaded once."""
@@ -34,6 +37,13 @@ class TrainedModel:
     @cached_property
     def _encoders(self) -> dict[str, Encode]:
         return {}
+
+    def probabilities(self, ranking: Ranking) -> Array:
+        """Of the ranked classes (n, k), in their order; the rule is that of ``aezsl.evaluation.confidence``.
+
+        Where nothing was calibrated they say how clear a decision is, measured by the spread of the model's scores.
+        """
+        return probabilities(ranking, self.confidence.temperature or self.spread)
 
     @cached_property
     def spread(self) -> float:
@@ -46,18 +56,24 @@ class TrainedModel:
         return float(scores.std(axis=1).mean()) or 1.0
 
     def classify(self, features: Array, targets: NamedClasses, top: int = TOP) -> pd.DataFrame:
-        """One row per row of features (n, d), as the backbone gave them: the best class and its score, the best few.
+        """One row per row of features (n, d), as the backbone gave them: the best class, how sure it is, the best few.
 
-        A transductive method takes all rows together as its pool.
+        ``score`` is the method's own, ``probability`` what it means, and ``none_of_these`` says whether that is too
+        little for a name. A transductive method takes all rows together as its pool.
         """
         rows = self.recipe.features(np.asarray(features, dtype=np.float64))
-        ranking = self.model.rank(rows, targets.vectors, top)
+        ranking = self.model.rank(rows, targets.vectors, max(top, SHARING))
+        shares = self.probabilities(ranking)[:, :top]
+        ranking = Ranking(ranking.classes[:, :top], ranking.scores[:, :top])
         names = np.array(targets.names, dtype=object)[ranking.classes]
         return pd.DataFrame(
             {
                 "predicted": names[:, 0],
                 "score": ranking.scores[:, 0].astype(np.float64),
+                "probability": shares[:, 0],
+                "none_of_these": shares[:, 0] < self.confidence.threshold,
                 f"top_{top}": names.tolist(),
                 f"top_{top}_scores": ranking.scores.astype(np.float64).tolist(),
+                f"top_{top}_probabilities": shares.tolist(),
             }
         )

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from PIL import Image
-from scipy.special import softmax
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Picture
 from aezsl.errors import DataError
-from aezsl.evaluation.ranking import Ranking
+from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.methods import METHODS
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses, Recipe
@@ -39,6 +38,7 @@ def classify(
     top: int | None = None,
     project: str | Path = ".",
     device: str = "auto",
+    none: bool = True,
 ) -> Answer | list[Answer]:
     r"""Name images: for each the labels, best first, ``[{"label": ..., "score": ...}, ...]``, scores that sum to one.
 
@@ -51,9 +51,10 @@ def classify(
     project : the folder of the project whose models are looked for.
     device : what computes the features, see ``feature_extraction.device``.
 
-    Scores are :math:`\mathrm{softmax}(f / \sigma)` of the method's scores f, with :math:`\sigma` their deviation among
-    classes of training: a measure of how clear a decision is, not a calibrated probability. A transductive method
-    takes all images of a call as its pool.
+    A score is the probability of the label, calibrated on validation classes of training (see
+    ``aezsl.evaluation.confidence``); labels behind the twentieth have none. Where the best one is too improbable,
+    ``{"label": "none of these", "score": 0.0}`` stands before the labels, unless ``none`` is False or one of them has
+    that name. A transductive method takes all images of a call as its pool.
     """
     single = isinstance(images, str | Path | bytes | Image.Image)
     pictures: list[Picture] = [images] if isinstance(images, str | Path | bytes | Image.Image) else list(images)
@@ -61,26 +62,25 @@ def classify(
         return []
     trained = model if isinstance(model, TrainedModel) else find_model(model, Path(project))
     targets = label_targets(trained.recipe, labels)
-    answers = answer(trained, trained.encode(device)(pictures), targets, top)
+    answers = answer(trained, trained.encode(device)(pictures), targets, top, none)
     return answers[0] if single else answers
 
 
-def answer(trained: TrainedModel, features: Array, targets: NamedClasses, top: int | None = None) -> list[Answer]:
+def answer(
+    trained: TrainedModel, features: Array, targets: NamedClasses, top: int | None = None, none: bool = True
+) -> list[Answer]:
     """One answer per row of features (n, d), as the backbone gave them."""
     if top is not None and top < 1:
         raise ValueError(f"top must be at least 1, got {top}")
     rows = trained.recipe.features(np.asarray(features, dtype=np.float64))
     ranking = trained.model.rank(rows, targets.vectors, len(targets.names))
     names = np.array(targets.names, dtype=object)[ranking.classes]
-    lines = (zip(own, of, strict=True) for own, of in zip(names, shares(ranking, trained.spread), strict=True))
-    return [[{"label": label, "score": float(share)} for label, share in line][:top] for line in lines]
-
-
-def shares(ranking: Ranking, spread: float) -> Array:
-    """Scores as shares of one (n, k), in the order of the ranking; see ``classify``."""
-    # A transductive method puts its final label first, whatever the scores say: the scores follow that order.
-    scores = np.minimum.accumulate(np.sort(ranking.scores.astype(np.float64), axis=1)[:, ::-1], axis=1)
-    return np.asarray(softmax(scores / spread, axis=1))
+    answers = []
+    for own, shares in zip(names, trained.probabilities(ranking), strict=True):
+        lines = [{"label": label, "score": float(share)} for label, share in zip(own, shares, strict=True)][:top]
+        unknown = none and shares[0] < trained.confidence.threshold and NONE_OF_THESE not in targets.names
+        answers.append([{"label": NONE_OF_THESE, "score": 0.0}, *lines] if unknown else lines)
+    return answers
 
 
 def label_targets(recipe: Recipe, labels: str | Sequence[str] | Mapping[str, str]) -> NamedClasses:

@@ -58,10 +58,16 @@ function showNote(refines, changed) {
   find("refine-note").textContent = note;
 }
 
+// The best name with its probability; where that is too little, what it would have been.
+function named(answer, between) {
+  const best = `${plain(answer.names[0])}${between}${percent(answer.shares[0])}`;
+  return answer.none ? `none of these (best: ${best})` : best;
+}
+
 function showGallery() {
   const tiles = state.photos.map((photo, place) => {
     const best = answers[place]?.names[0];
-    const caption = best ? `${plain(best)} ${percent(answers[place].shares[0])}` : photo.name;
+    const caption = best ? named(answers[place], " ") : photo.name;
     const tile = make("button", {}, make("img", { src: photo.url, alt: "" }), caption);
     tile.setAttribute("aria-label", `${photo.name}: ${caption}`);
     tile.setAttribute("aria-pressed", place === selected);
@@ -86,7 +92,7 @@ function showAnswer() {
     find("answer-title").textContent = "What is it?";
     return;
   }
-  find("answer-title").textContent = `${plain(answer.names[0])}, ${percent(answer.shares[0])}`;
+  find("answer-title").textContent = named(answer, ", ");
   Object.assign(find("shown"), { src: photo.url, alt: photo.name });
   const names = answer.names.slice(0, SHOWN);
   find("bars").replaceChildren(...names.map((name, place) => bar(plain(name), answer.lengths[place], percent(answer.shares[place]), false, "li")));

@@ -99,6 +99,8 @@ class Repeat:
         """With the parameters of the command line, and those of a split, or of the repeat itself."""
         own = {"folder": self._name} if seed is None else {"folder": f"{self._name}/{seed}", "seed": seed}
         given = {**self._params, "split": {"rule": "drawn", **self._params.get("split", {}), **own}}
+        # Models are removed when they are measured, so nobody will ask how sure their answers are.
+        given["confidence"] = {"calibrate": False, **self._params.get("confidence", {})}
         session = KedroSession.create(env=self._env, runtime_params=given)
         with session:
             yield session

@@ -8,8 +8,8 @@ from kedro.framework.context import KedroContext
 from kedro.io import CatalogProtocol
 from kedro.pipeline import Node, Pipeline
 from kedro.runner import SequentialRunner
-from kedro_datasets.matplotlib import MatplotlibDataset
 
+from aezsl.datasets.figure import FigureDataset
 from aezsl.methods import METHODS
 from aezsl.reporting.over_splits import setting_of
 from aezsl.selection import selection_key
@@ -89,7 +89,7 @@ class FinishedMethods:
     def draws(self, node: Node) -> bool:
         """Whether a node makes nothing but pictures."""
         outputs = [self._catalog.get(name) for name in node.outputs]
-        return bool(outputs) and all(isinstance(output, MatplotlibDataset) for output in outputs)
+        return bool(outputs) and all(isinstance(output, FigureDataset) for output in outputs)
 
     def _mark(self, name: str) -> str:
         dataset = f"{name}.finished"

@@ -79,14 +79,19 @@ def named_backbones(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One mapping of backbone, weights, layer and path for every backbone that the settings name.
 
     ``backbone`` is a name, several joined by ``+``, or a list of names and of mappings, which may have weights, layer
-    and path of their own. With ``backbone: file`` there may be several paths in the same way.
+    and path of their own. With ``backbone: file`` there may be several paths in the same way. A path for which no
+    backbone asks is that of the features themselves: all of them are from the file.
     """
     given = settings["backbone"]
     shared = {key: settings.get(key) for key in ("weights", "layer", "path")}
+    items = given if isinstance(given, list | tuple) else _parts(given)
+    every = [{**shared, **item} if isinstance(item, Mapping) else {**shared, "backbone": item} for item in items]
+    if every and shared["path"] and all(one["backbone"] != "file" for one in every):
+        every = [{**shared, "backbone": "file"}]
     found: list[dict[str, Any]] = []
-    for item in given if isinstance(given, list | tuple) else _parts(given):
-        one = {**shared, **item} if isinstance(item, Mapping) else {**shared, "backbone": item}
-        found += [{**one, "path": path} for path in _paths(one)] if one["backbone"] == "file" else [one]
+    for one in every:
+        paths = _paths(one) if one["backbone"] == "file" else [None]
+        found += [{**one, "path": path} for path in paths]
     if not found:
         raise ValueError("feature_extraction.backbone is empty: name a backbone")
     if len(found) > 1 and shared["weights"] not in (None, "", "default", "random"):

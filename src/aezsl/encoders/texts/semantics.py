@@ -23,13 +23,15 @@ WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
 def resolve_sources(classes: pd.DataFrame, sources: Sources) -> list[dict[str, Any]]:
-    """The sources with ``auto`` spelt out: attributes and text, whichever describe these classes; templates in a file
-    are read.
+    """The sources with ``auto`` spelt out: attributes and text, whichever describe these classes, the text with the
+    encoder that ``auto`` names; templates in a file are read.
     """
     resolved: list[dict[str, Any]] = []
     for source in sources:
         if source.get("kind") == "auto":
-            resolved += [{"kind": kind} for kind in ("attributes", "text") if kind in classes]
+            of_text = {key: value for key, value in source.items() if key != "kind"}
+            settings: dict[str, dict[str, Any]] = {"attributes": {}, "text": of_text}
+            resolved += [{"kind": kind, **settings[kind]} for kind in settings if kind in classes]
         else:
             resolved.append(dict(source))
     for source in resolved:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from aezsl.arrays import Array, Labels
 from aezsl.methods.seen import SeenData
@@ -22,6 +21,8 @@ def softmax_models(X: Array, y: Labels) -> Callable[[float], tuple[Array, Array]
 
     On centred samples, where scikit-learn's solver needs fewer steps, and in single precision, twice as fast.
     """
+    from sklearn.linear_model import LogisticRegression
+
     mean = X.mean(axis=0, dtype=np.float64)
     centred = (X - mean).astype(np.float32)
 

@@ -14,29 +14,54 @@ from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking
+from aezsl.evaluation.score_table import ScoreTable
 from aezsl.machine.console import ON_SCREEN
+from aezsl.methods import TargetClassifier
 from aezsl.serving.trained import TOP, TrainedModel
 
 log = logging.getLogger(__name__)
 
 
-def tabulate_predictions(ranking: Ranking, problem: Problem) -> pd.DataFrame:
-    """One row per test image: what it is, what it was called and how surely, and the best classes."""
+def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedModel) -> pd.DataFrame:
+    """One row per test image: what it is, what it was called and how surely, and the best classes.
+
+    Probabilities are calibrated among unseen classes: in the generalized setting there are none.
+    """
+    among_unseen = problem.setting == "zsl"
+    shares = trained.probabilities(ranking) if among_unseen else np.full(ranking.scores.shape, np.nan)
     names = np.array([*problem.target_names, None], dtype=object)  # None is the name of label -1
     n_listed = min(TOP, ranking.classes.shape[1])
     top = {f"top_{k + 1}": names[ranking.classes[:, k]] for k in range(n_listed)}
     scores = {f"top_{k + 1}_score": ranking.scores[:, k] for k in range(n_listed)}
+    surely = {f"top_{k + 1}_probability": shares[:, k] for k in range(n_listed)}
     return pd.DataFrame(
         {
             "image_id": problem.test_ids,
             "true": names[problem.y_test],
             "predicted": names[ranking.classes[:, 0]],
             "score": ranking.scores[:, 0],
+            "probability": shares[:, 0],
+            "none_of_these": shares[:, 0] < trained.confidence.threshold,
             **top,
             **scores,
-            "label_space": "unseen" if problem.setting == "zsl" else "seen + unseen",
+            **surely,
+            "label_space": "unseen" if among_unseen else "seen + unseen",
         }
     )
+
+
+def score_targets(
+    classifier: TargetClassifier,
+    ranking: Ranking,
+    problem: Problem,
+    normalisation: Normalisation,
+    settings: dict[str, Any],
+) -> ScoreTable | tuple[()]:
+    """The scores of every test image for every class, where ``evaluation.scores`` asks for them."""
+    if not settings["scores"] or not len(problem.X_test):
+        return ()
+    scores = classifier.scores(problem.normalised(normalisation).X_test).astype(np.float32)
+    return ScoreTable(problem.test_ids, problem.target_names, scores, ranking.classes[:, 0], problem.y_test)
 
 
 def evaluate(ranking: Ranking, problem: Problem, hierarchy: Hierarchy | None = None) -> dict[str, float]:

@@ -13,6 +13,7 @@ from aezsl.pipelines.evaluation.generalized import (
 from aezsl.pipelines.evaluation.nodes import (
     evaluate_candidates,
     list_errors,
+    score_targets,
     tabulate_candidates,
     tabulate_predictions,
 )
@@ -24,8 +25,14 @@ from aezsl.reporting.names import list_names
 def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
     """Evaluation of one method; the caller puts it under the method's namespace."""
     shared = [
-        node(tabulate_predictions, ["ranking", "problem"], "predictions", name="tabulate_predictions"),
+        node(tabulate_predictions, ["ranking", "problem", "model"], "predictions", name="tabulate_predictions"),
         node(list_names, "predictions", "predictions_table", name="list_names"),
+        node(
+            score_targets,
+            ["classifier", "ranking", "problem", "normalisation", "params:evaluation"],
+            "scores",
+            name="score_targets",
+        ),
         node(
             list_errors,
             ["ranking", "problem", "params:evaluation"],

@@ -1,18 +1,26 @@
 """The road of every method: choose parameters, fit on the seen classes, adapt to the targets, rank the test images."""
 
+from dataclasses import asdict
 from typing import Any, cast
 
 import pandas as pd
 
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
+from aezsl.evaluation.confidence import Confidence
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.machine.provenance import Cost, make_record
 from aezsl.methods import METHODS, TargetClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.methods.seen import SeenData
-from aezsl.selection import SelectionStore, effective_grid, select_parameters, suitable_normalisations
+from aezsl.selection import (
+    SelectionStore,
+    effective_grid,
+    select_parameters,
+    suitable_normalisations,
+    validated_confidence,
+)
 from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
@@ -39,17 +47,35 @@ def select(
     return *select_parameters(name, problem, init, grid, selection, store, ways, calibration), grid
 
 
+def calibrate_confidence(
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: dict[str, Any],
+    selection: dict[str, Any],
+    confidence: dict[str, Any],
+    store: SelectionStore,
+    name: str,
+) -> dict[str, Any]:
+    """What makes probabilities of scores, found on validation classes: see ``aezsl.evaluation.confidence``."""
+    return asdict(validated_confidence(name, problem, normalisation, chosen, selection, confidence, store))
+
+
 def fit(
-    problem: Problem, normalisation: Normalisation, chosen: dict[str, Any], recipe: Recipe, name: str
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: dict[str, Any],
+    recipe: Recipe,
+    confidence: dict[str, Any],
+    name: str,
 ) -> tuple[TrainedModel, dict[str, Any]]:
-    """The method, fitted on all seen classes, with its recipe; and what the fit cost."""
+    """The method, fitted on all seen classes, with its recipe and confidence; and what the fit cost."""
     own = problem.normalised(normalisation)
     recipe, model = recipe.as_in(own), make_method(name, **chosen)
     if METHODS[name].paired and not chosen.get("stated_pair"):
         recipe.require_pair(name)
     with Cost("fit") as cost:
         model.fit(own.X_train, own.y_train, own.S_seen)
-    return TrainedModel(model, recipe), cost.measured
+    return TrainedModel(model, recipe, Confidence(**confidence)), cost.measured
 
 
 def fit_by_epochs(
@@ -57,6 +83,7 @@ def fit_by_epochs(
     normalisation: Normalisation,
     chosen: dict[str, Any],
     recipe: Recipe,
+    confidence: dict[str, Any],
     checkpoint: CheckpointFolder,
     name: str,
 ) -> tuple[TrainedModel, dict[str, Any], pd.DataFrame]:
@@ -64,17 +91,22 @@ def fit_by_epochs(
     own, model = problem.normalised(normalisation), cast(Any, make_method(name, **chosen))
     with Cost("fit") as cost:
         model.fit_resumable(own.X_train, own.y_train, own.S_seen, checkpoint)
-    return TrainedModel(model, recipe.as_in(own)), cost.measured, model.training_history()
+    return TrainedModel(model, recipe.as_in(own), Confidence(**confidence)), cost.measured, model.training_history()
 
 
 def fit_around_base(
-    base: TrainedModel, problem: Problem, normalisation: Normalisation, chosen: dict[str, Any], name: str
+    base: TrainedModel,
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: dict[str, Any],
+    confidence: dict[str, Any],
+    name: str,
 ) -> tuple[TrainedModel, dict[str, Any]]:
     """The method around the base that is fitted already, with the base's recipe; and what its own part cost."""
     own, model = problem.normalised(normalisation), cast(Any, make_method(name, **chosen))
     with Cost("fit") as cost:
         model.fit_around(base.model, SeenData(own.X_train, own.y_train, own.S_seen))
-    return TrainedModel(model, base.recipe), cost.measured
+    return TrainedModel(model, base.recipe, Confidence(**confidence)), cost.measured
 
 
 def clear_checkpoint(checkpoint: CheckpointFolder, trained: Any) -> None:

@@ -8,6 +8,7 @@ from aezsl.methods import Entry
 from aezsl.pipelines import with_fixed
 from aezsl.pipelines.method.nodes import (
     adapt,
+    calibrate_confidence,
     clear_checkpoint,
     fit,
     fit_around_base,
@@ -24,7 +25,7 @@ def create_pipeline(method: Entry, setting: str = "zsl", variant: dict[str, Any]
     variant : parameters that have one value whatever the configuration says.
     A method with a pool adapts in a stage of its own, the pipeline ``label_refinement``.
     """
-    nodes = [_select(method, setting, variant), *_fit(method)]
+    nodes = [_select(method, setting, variant), _calibrate(method), *_fit(method)]
     if not method.pool:
         inputs = {"trained": "model", "problem": "problem", "normalisation": "normalisation"}
         nodes.append(node(adapt, inputs, ["classifier", "adapt_cost"], name="adapt"))
@@ -54,8 +55,20 @@ def _select(method: Entry, setting: str, variant: dict[str, Any] | None) -> Node
     return node(with_fixed(select, name=method.name, variant=variant), inputs, outputs, name="select_parameters")
 
 
+def _calibrate(method: Entry) -> Node:
+    inputs = {
+        "problem": "problem",
+        "normalisation": "normalisation",
+        "chosen": "chosen",
+        "selection": "params:selection",
+        "confidence": "params:confidence",
+        "store": "confidence_scores",
+    }
+    return node(with_fixed(calibrate_confidence, name=method.name), inputs, "confidence", name="calibrate_confidence")
+
+
 def _fit(method: Entry) -> list[Node]:
-    inputs = {"problem": "problem", "normalisation": "normalisation", "chosen": "chosen"}
+    inputs = {"problem": "problem", "normalisation": "normalisation", "chosen": "chosen", "confidence": "confidence"}
     if method.refines:
         inputs["base"] = "base_model"
         return [node(with_fixed(fit_around_base, name=method.name), inputs, ["model", "fit_cost"], name="fit_model")]

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import Vectors, VectorSet
 from aezsl.formats.new_images import NewImages
 from aezsl.reporting.gallery import draw_gallery
+from aezsl.reporting.style import Figure
 from aezsl.serving.model_file import ModelFolder
 from aezsl.serving.registered import load_registered
 from aezsl.serving.trained import TrainedModel

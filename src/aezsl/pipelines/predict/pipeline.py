@@ -4,6 +4,7 @@ from kedro.pipeline import Pipeline, node
 
 from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new, find_model
 from aezsl.reporting.names import list_names
+from aezsl.reporting.sorted_images import sort_images
 
 
 def create_pipeline() -> Pipeline:
@@ -35,6 +36,7 @@ def create_pipeline() -> Pipeline:
                 name="classify_new_images",
             ),
             node(list_names, "new_predictions", "new_predictions_table", name="list_new_names"),
+            node(sort_images, ["new_predictions", "params:predict"], "sorted_images", name="sort_new_images"),
             node(draw_new, ["new_predictions", "new_images", "params:gallery"], "new_gallery", name="draw_new_images"),
         ],
         tags="predict",

@@ -8,7 +8,19 @@ from typing import Any, Literal, get_type_hints
 from aezsl.data.normalise import STEPS
 from aezsl.encoders.images.engine import PROVIDERS
 from aezsl.encoders.texts.semantics import KINDS
-from aezsl.kinds import AtLeastOne, Count, CountOrNone, Fraction, NotNegative, Seed, Text, choice, joined, list_of
+from aezsl.kinds import (
+    AtLeastOne,
+    Count,
+    CountOrNone,
+    Fraction,
+    NotNegative,
+    Seed,
+    Share,
+    Text,
+    choice,
+    joined,
+    list_of,
+)
 from aezsl.methods import METHODS, Entry
 from aezsl.methods.parameters import kind_of
 
@@ -47,7 +59,7 @@ class Listed:
 
 def semantic_sources() -> Listed:
     """Kinds of semantics with the arguments of their functions."""
-    kinds = {"auto": Section({"kind": Text}, frozenset(["kind"]))}
+    kinds = {"auto": Section({"kind": Text, "encoder": Text}, frozenset(["kind"]))}
     for kind, embed in KINDS.items():
         known = {name: hint for name, hint in hints(embed).items() if name not in GIVEN}
         needed = [
@@ -103,8 +115,9 @@ def all_sections() -> Section:
             fraction=Fraction | None,
             criterion=Literal["accuracy", "harmonic", "ausuc"],
         ),
+        "confidence": Section.whole(calibrate=bool, none_share=Share),
         "end_to_end": Section.whole(weights=Text),
-        "evaluation": Section.whole(n_confusions=CountOrNone),
+        "evaluation": Section.whole(n_confusions=CountOrNone, scores=bool),
         "calibration": Section.whole(
             criterion=Literal["ausuc", "harmonic", "accuracy"], per_class=bool, seen_test_fraction=Fraction
         ),
@@ -115,6 +128,8 @@ def all_sections() -> Section:
         ),
         "report": Section.whole(benchmark=Any, data_set=Text | None, gallery_width=Count),
         "export": Section.whole(benchmark=Any, licence=Text),
-        "predict": Section.whole(method=Text, model=Text | None, backbone=Text | None),
+        "predict": Section.whole(
+            method=Text, model=Text | None, backbone=Text | None, sorted=Literal["copies", "links"] | None
+        ),
     }
     return Section({**fixed, **{entry.name: method_section(entry) for entry in METHODS.values()}})

@@ -1,0 +1,121 @@
+r"""How sure an answer is: scores as probabilities, and when an image shows none of the classes.
+
+**The one rule.** With the scores :math:`f_1 \ge \dots \ge f_K` of the K best classes of an image, K = 20 at most,
+
+.. math:: p_k = \frac{e^{f_k / T}}{\sum_{j=1}^{K} e^{f_j / T}}
+
+is the probability of the k-th one; further classes have none. The temperature T is the one with which, over validation
+images, :math:`p_1` is in the mean what the share of right names is. That share is counted by the rule of succession,
+:math:`(r + 1) / (n + 2)` for r right ones of n, so that a few images that are all right do not make an answer certain.
+In the mean :math:`p_1` falls as T grows, from 1 to 1 / K, so T is unique; where no T will do, the nearest one is taken.
+
+**None of these.** An answer with :math:`p_1 < \theta` is that. Every validation image plays both parts: as it is, and
+with its own class taken away, so that it shows none of the others. :math:`\theta` makes most answers right,
+
+.. math:: (1 - \pi) \, \#\{\text{rightly named}, p_1 \ge \theta\} + \pi \, \#\{\text{class taken away}, p_1 < \theta\}
+
+where :math:`\pi` is the share of images that are expected to show none of the classes. Of equal ones the
+least is taken.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from aezsl.arrays import Array, Labels, Mask
+from aezsl.errors import DataError
+from aezsl.evaluation.ranking import Ranking
+
+#: Classes at most that share the probability of an image: as many as a run keeps of its ranking.
+SHARING = 20
+
+#: How an image is called that shows none of the classes.
+NONE_OF_THESE = "none of these"
+
+#: Temperatures are sought from a hundredth of the scores' deviation to a hundred times that.
+WIDEST = 100.0
+#: Halvings of that interval, on a logarithmic scale: they leave less of it than rounding does.
+HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """What makes probabilities of a model's scores; see above for the rule."""
+
+    temperature: float | None = None  # None: nothing was calibrated
+    threshold: float = 0.0  # 0: never none of these
+
+    def __post_init__(self) -> None:
+        if self.temperature is not None and not (np.isfinite(self.temperature) and self.temperature > 0):
+            raise DataError(f"a temperature must be a positive number, got {self.temperature!r}")
+        if not 0 <= self.threshold <= 1:
+            raise DataError(f"the threshold of a confidence must be from 0 to 1, got {self.threshold!r}")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A confidence, and what the validation images say of it."""
+
+    confidence: Confidence
+    n_images: int
+    accuracy: float  # share of them that was rightly named
+    kept: float  # of the rightly named ones, the share that keeps its name
+    refused: float  # of those whose class was taken away, the share that is none of these
+
+
+def probabilities(ranking: Ranking, temperature: float) -> Array:
+    """Probabilities (n, k) of the ranked classes, in their order; from the ``SHARING``-th on they are 0."""
+    # A transductive method puts its final label first, whatever the scores say: the scores follow that order.
+    scores = -np.sort(-ranking.scores.astype(np.float64), axis=1)
+    shares = np.zeros_like(scores)
+    if scores.size:
+        shares[:, :SHARING] = softmax(scores[:, :SHARING] / temperature, axis=1)
+    return shares
+
+
+def calibrate(ranking: Ranking, true: Labels, none_share: float) -> Calibration:
+    """The confidence that suits the rankings of validation images, whose classes are ``true``.
+
+    ranking : ``SHARING + 1`` best classes, or all, so that one can be taken away. none_share : pi of the rule.
+    """
+    whole = Ranking(ranking.classes[:, :SHARING], ranking.scores[:, :SHARING])
+    right = whole.classes[:, 0] == true
+    temperature = _temperature(whole, (right.sum() + 1) / (len(right) + 2))
+    best = probabilities(whole, temperature)[:, 0]
+    if ranking.classes.shape[1] < 2:  # without its class nothing would be left
+        return Calibration(Confidence(temperature), len(true), float(right.mean()), 1.0, 0.0)
+    without = probabilities(_without(ranking, true), temperature)[:, 0]
+    threshold = _threshold(best, right, without, none_share)
+    kept = float((best[right] >= threshold).mean()) if right.any() else 1.0
+    refused = float((without < threshold).mean())
+    return Calibration(Confidence(temperature, threshold), len(true), float(right.mean()), kept, refused)
+
+
+def _temperature(ranking: Ranking, wanted: float) -> float:
+    """With which the mean of the first probability is ``wanted``, by halving on a logarithmic scale."""
+    spread = float(ranking.scores.astype(np.float64).std(axis=1).mean()) or 1.0
+    low, high = np.log(spread / WIDEST), np.log(spread * WIDEST)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if probabilities(ranking, np.exp(middle))[:, 0].mean() > wanted:
+            low = middle
+        else:
+            high = middle
+    return float(np.exp((low + high) / 2))
+
+
+def _without(ranking: Ranking, true: Labels) -> Ranking:
+    """The rankings without the true class of each image; without the last one where it is not among them."""
+    n, k = ranking.classes.shape
+    at = ranking.classes == true[:, None]
+    at[~at.any(axis=1), k - 1] = True
+    return Ranking(ranking.classes[~at].reshape(n, k - 1), ranking.scores[~at].reshape(n, k - 1))
+
+
+def _threshold(best: Array, right: Mask, without: Array, none_share: float) -> float:
+    """The least of the thresholds that make most answers right."""
+    tried = np.unique(np.concatenate([[0.0], best[right], without]))
+    kept = right.sum() - np.searchsorted(np.sort(best[right]), tried)
+    refused = np.searchsorted(np.sort(without), tried)
+    return float(tried[np.argmax((1 - none_share) * kept + none_share * refused)])
