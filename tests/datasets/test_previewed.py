@@ -23,7 +23,7 @@ TABLE = pd.DataFrame({"a": [1, 2]})
     ],
 )
 def test_a_preview_is_empty_until_something_is_saved(tmp_path, dataset, value, kind):
-    entry = dataset(filepath=str(tmp_path / "file"))
+    entry = dataset(filepath=str(tmp_path / "file.png"))  # only a figure minds the ending
     annotation = inspect.signature(entry.preview).return_annotation
     assert getattr(annotation, "__name__", str(annotation)) == kind  # as kedro-viz asks
     assert entry.preview() is None
