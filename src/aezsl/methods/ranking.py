@@ -30,6 +30,7 @@ class RankingMethod(LinearZeroShotClassifier):
 
     def _descend(self, seen: SeenData) -> Array:
         """The mapping (d, a) after all passes."""
+        W: Array
         (W,) = minimise_ranking_loss(
             seen.X,
             seen.y,

@@ -36,7 +36,7 @@ class AdaptiveRanking(Adaptive, RankingMethod):
     y_: Labels  # (n,) their classes
     basis_: Array  # (a, r) of the rows of the class vectors
     start_: Array  # (d, r) the mapping after the passes that all targets share
-    generator_: str  # the state of the random numbers then
+    generator_: Labels  # the state of the random numbers then: the bytes of its JSON
 
     def _fit_tasks(self, seen: SeenData) -> None:
         settings = self.descent_settings()
@@ -49,7 +49,8 @@ class AdaptiveRanking(Adaptive, RankingMethod):
         rng, descent = np.random.default_rng(self.random_state), self._descent()
         W = descent.start(self.basis_, rng)
         descent.descend(W, max(0, self.n_epochs - self.n_own_epochs), rng)
-        self.start_, self.generator_ = W[0], json.dumps(rng.bit_generator.state)
+        self.start_ = W[0]
+        self.generator_ = np.frombuffer(json.dumps(rng.bit_generator.state).encode(), dtype=np.uint8)
 
     def _descent(self) -> RankingDescent:
         vectors = self.class_vectors(self.S_)
@@ -63,7 +64,7 @@ class AdaptiveRanking(Adaptive, RankingMethod):
 
         def at_target(c: int) -> None:
             rng, W = np.random.default_rng(), self.start_[None].copy()
-            rng.bit_generator.state = json.loads(self.generator_)
+            rng.bit_generator.state = json.loads(self.generator_.tobytes())
             descent.descend(W, min(self.n_epochs, self.n_own_epochs), rng, scaled[c])
             P[:, c] = W[0].astype(np.float64) @ vectors[c]
 
