@@ -97,7 +97,7 @@ def save_view(experiment_id: str) -> None:
     import mlflow
 
     client = mlflow.MlflowClient()
-    widths = {column: 8 * len(column) for column in _COLUMNS}  # pixels, so that headings are not cut off
+    widths = {column: max(100, 6 * len(column)) for column in _COLUMNS}  # pixels, so that headings are not cut off
     view = json.dumps({"selectedColumns": _COLUMNS, "columnOrder": _COLUMNS, "columnWidths": widths})
     key = f"mlflow.sharedViewState.{VIEW}"
     if client.get_experiment(experiment_id).tags.get(key) != view:
