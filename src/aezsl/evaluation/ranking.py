@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from aezsl.evaluation.single_precision import rank_in_single_precision
+from aezsl.data.mapped_arrays import Rows
+from aezsl.evaluation.single_precision import Floats, Numbers, rank_in_single_precision
 from aezsl.machine.workers import workers
 
 #: Samples and classes whose scores are formed together: 16 MB of float64.
@@ -87,6 +88,11 @@ def top_k(scores: NDArray[np.floating[Any]], k: int) -> Ranking:
     return Ranking(np.take_along_axis(candidates, order, 1), np.take_along_axis(values, order, 1))
 
 
+def _rank_rows(rows: Rows, P: Floats, k: int) -> tuple[Numbers, Floats]:
+    """A task: some samples, from a mapped file or not, among all classes."""
+    return rank_in_single_precision(np.asarray(rows), P, k, CLASS_BLOCK)
+
+
 def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k: int) -> Ranking:
     """``top_k(X @ P, k)`` for X (n, d) and P (d, C), holding the scores of one block of samples and classes at a time.
 
@@ -95,10 +101,8 @@ def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k
     """
     _check_k(k)
     if X.shape[0] * X.shape[1] * P.shape[1] >= LARGE_PRODUCT:
-        rows = (X[i : i + 2 * ROW_BLOCK] for i in range(0, len(X), 2 * ROW_BLOCK))
-        return Ranking.concatenate(
-            [Ranking(*found) for found in workers().map(rank_in_single_precision, rows, P, k, CLASS_BLOCK)]
-        )
+        tasks = (Rows(X, slice(i, i + 2 * ROW_BLOCK)) for i in range(0, len(X), 2 * ROW_BLOCK))
+        return Ranking.concatenate([Ranking(*found) for found in workers().map(_rank_rows, tasks, P, k)])
     if len(X) > ROW_BLOCK:
         return Ranking.concatenate([top_k_products(X[i : i + ROW_BLOCK], P, k) for i in range(0, len(X), ROW_BLOCK)])
     best = None
