@@ -26,7 +26,7 @@ def test_a_written_matrix_is_read_again(mapped, tmp_path):
 @pytest.mark.parametrize("part", [slice(None), slice(3, 35)])
 def test_rows_travel_with_their_numbers_or_by_the_name_of_the_file(mapped, which, part):
     for matrix in (mapped, np.asarray(mapped), mapped.astype(np.float64)):
-        there = pickle.loads(pickle.dumps(Rows(matrix[part], which)))
+        there = pickle.loads(pickle.dumps(Rows(matrix[part], which)))  # noqa: S301
         np.testing.assert_array_equal(np.asarray(there), X[part][which])
         assert np.asarray(there).dtype == matrix.dtype
         assert np.asarray(there, dtype=np.float64).dtype == np.float64

@@ -126,7 +126,7 @@ class Travelling:
 
     @staticmethod
     def carry_out(content):
-        function, args = pickle.loads(content)
+        function, args = pickle.loads(content)  # noqa: S301
         return function(*args)
 
 
