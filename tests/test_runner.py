@@ -27,6 +27,7 @@ from aezsl.machine.workers import Workers, workers, working_on
 from aezsl.methods import make_method
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.runner import PLACE, DaskRunner, run_node, save_whole
+from aezsl.selection import class_folds, cross_validate
 from tests.helpers.problems import make_problem, run
 from tests.helpers.projects import environment
 from tests.synthetic import make_synthetic
@@ -107,6 +108,10 @@ class DeadlyWorkers(Workers):
     kind: str = ""
     mark: str | None = None
 
+    @property
+    def elsewhere(self):
+        return self.there.elsewhere
+
     def map(self, function, items, *shared):
         mark = self.mark if function.__name__ == self.kind else None
         return self.there.map(DeadlyTask(function, mark), enumerate(items), *shared)
@@ -141,6 +146,16 @@ def streamed_aezsl():
     data = make_synthetic()
     model = make_method("aezsl", lambda1=0.1, lambda2=0.1, lambda3=1.0, memory_mb=0.01)  # so that targets are streamed
     return model.fit(data.X, data.y, data.S).adapt(data.S_new).classifiers
+
+
+def grid():
+    data = make_synthetic()
+    folds = class_folds(len(data.S), len(data.S_new), n_folds=3)
+    tables = [
+        cross_validate(make_method("eszsl"), X, data.y, data.S, folds, {"gamma": [0.1, 1.0], "lam": [1.0]})
+        for X in (data.X, data.X.astype(np.float32))
+    ]
+    return [table.to_numpy() for table in tables]
 
 
 def always_die(X):
@@ -264,7 +279,12 @@ def test_a_worker_that_is_killed_changes_nothing(dask_cluster, in_folder, functi
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "kind"),
-    [(statistics, "_of_task"), (streamed_aezsl, "sum_right_sides"), (streamed_aezsl, "block_classifiers")],
+    [
+        (statistics, "_of_task"),
+        (grid, "_examine_fold"),
+        (streamed_aezsl, "sum_right_sides"),
+        (streamed_aezsl, "block_classifiers"),
+    ],
 )
 def test_a_task_of_the_project_that_is_killed_changes_nothing(dask_cluster, in_folder, work, kind):
     pipeline = Pipeline([node(work_among_the_dying, ["work", "kind", "mark"], "Y")])

@@ -65,6 +65,7 @@ class EXEM(ZeroShotClassifier):
         "nu": [0.25, 1.0],
         "gamma": [0.25, 1.0, 4.0],  # for semantics of unit length
     }
+    own_threads: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "S. Changpinyo, W.-L. Chao and F. Sha. Predicting visual exemplars of unseen classes for zero-shot "
         "learning. ICCV 2017."

@@ -17,6 +17,9 @@ from aezsl.methods.seen import SeenData, Spectra
 from aezsl.methods.targets import Targets
 from aezsl.selection.folds import MappedRows, class_split, long_tail, mapped_split, predict
 
+#: Under which name the statistics of all samples are shared.
+TOTAL = "statistics"
+
 Samples = TypeVar("Samples", Array, Array | MappedRows)
 
 
@@ -82,6 +85,19 @@ def conventional_scores(
             yield float(np.mean([per_class_accuracy(y, predict(model.adapt_to(on), part)) for y, part, on in tasks]))
 
 
+def total_statistics(
+    method: ZeroShotClassifier,
+    data: tuple[Array, Labels, Array],
+    normalisations: Sequence[Normalisation],
+    shared: Once,
+) -> SeenStatistics | None:
+    """Of all samples, where they stay in their mapped file."""
+    X, y, S = data
+    if method.needs != "statistics" or X.dtype == np.float64 or list(normalisations) != [NOTHING]:
+        return None
+    return shared(TOTAL, lambda: SeenStatistics.from_samples(X, y, len(S)))
+
+
 def _examine(
     method: ZeroShotClassifier,
     data: tuple[Array, Labels, Array],
@@ -97,8 +113,7 @@ def _examine(
     """
     X, y, S = data
     name = held_out.tobytes()
-    if method.needs == "statistics" and X.dtype != np.float64 and list(normalisations) == [NOTHING]:
-        total = shared("statistics", lambda: SeenStatistics.from_samples(X, y, len(S)))
+    if total := total_statistics(method, data, normalisations, shared):
         rows, y_val, S_val, S_training = mapped_split(X, y, S, held_out)
         spectra = Spectra(*(shared(("fold of statistics", name, part), Once) for part in Spectra._fields))
         seen = SeenData(total.without(X, y, held_out), None, S_training, spectra)
