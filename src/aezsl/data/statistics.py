@@ -1,6 +1,6 @@
 """Labelled samples as closed forms see them: sums that add up over blocks, however many samples there are."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -10,6 +10,7 @@ import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.mapped_arrays import Rows
+from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
 
 S = TypeVar("S", bound="SeenStatistics")
@@ -41,16 +42,22 @@ class SeenStatistics:
         """
         few = X.shape[0] < X.shape[1]
         if len(X) > BLOCK_ROWS and not few:
-            return cls._of_rows(X, y, n_classes, (slice(i, i + n) for i, n in _tasks(len(X))))
+            return cls._of_rows(X, y, n_classes, [slice(i, i + n) for i, n in _tasks(len(X))])
         X = np.ascontiguousarray(X, dtype=np.float64)
         gram, rows = (None, X) if few else (X.T @ X, None)
         return cls(class_sums(X, y, n_classes), np.bincount(y, minlength=n_classes), gram, rows)
 
     @classmethod
-    def _of_rows(cls, X: Array, y: Labels, n_classes: int, parts: Iterable[slice | Labels]) -> Self:
+    def _of_rows(cls, X: Array, y: Labels, n_classes: int, parts: Sequence[slice | Labels]) -> Self:
         """Of the samples of all parts, each a task; added in their order."""
         tasks = ((Rows(X, part), y[part]) for part in parts)
-        sums: Iterator[Self] = workers().map(_of_task, tasks, cls, n_classes)
+        sums: Iterable[Self] = progress_bar(
+            workers().map(_of_task, tasks, cls, n_classes),
+            total=len(parts),
+            desc="sums over samples",
+            leave=False,
+            disable=len(parts) < MIN_TASKS,
+        )
         return reduce(add, sums)
 
     @classmethod
@@ -100,7 +107,7 @@ class SeenStatistics:
         listed = np.ones(len(self.counts), dtype=bool)
         listed[classes] = False
         rows = np.flatnonzero(~listed[y])
-        held_out = self._of_rows(X, y, len(listed), (rows[i : i + n] for i, n in _tasks(len(rows))))
+        held_out = self._of_rows(X, y, len(listed), [rows[i : i + n] for i, n in _tasks(len(rows))])
         return (self - held_out).keep(listed)
 
     def keep(self, classes: Mask) -> Self:
