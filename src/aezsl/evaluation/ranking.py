@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aezsl.data.mapped_arrays import Rows
-from aezsl.evaluation.single_precision import Floats, Numbers, rank_in_single_precision
+from aezsl.evaluation.single_precision import Floats, Numbers, longest_column, rank_in_single_precision
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
 
@@ -91,9 +91,9 @@ def top_k(scores: NDArray[np.floating[Any]], k: int) -> Ranking:
     return Ranking(np.take_along_axis(candidates, order, 1), np.take_along_axis(values, order, 1))
 
 
-def _rank_rows(rows: Rows, P: Floats, k: int) -> tuple[Numbers, Floats]:
+def _rank_rows(rows: Rows, P: Floats, longest: float, k: int) -> tuple[Numbers, Floats]:
     """A task: some samples, from a mapped file or not, among all classes."""
-    return rank_in_single_precision(np.asarray(rows), P, k, CLASS_BLOCK)
+    return rank_in_single_precision(np.asarray(rows), P, longest, k, CLASS_BLOCK)
 
 
 def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k: int) -> Ranking:
@@ -105,7 +105,7 @@ def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k
     _check_k(k)
     if X.shape[0] * X.shape[1] * P.shape[1] >= LARGE_PRODUCT:
         tasks = [Rows(X, slice(i, i + 2 * ROW_BLOCK)) for i in range(0, len(X), 2 * ROW_BLOCK)]
-        parts = workers().map(_rank_rows, tasks, P, k)
+        parts = workers().map(_rank_rows, tasks, P, longest_column(P, CLASS_BLOCK), k)
         bar = progress_bar(parts, total=len(tasks), desc="ranking", leave=False, disable=len(tasks) < MANY_TASKS)
         return Ranking.concatenate([Ranking(*found) for found in bar])
     if len(X) > ROW_BLOCK:
