@@ -73,13 +73,15 @@ def test_any_number_of_workers_selects_and_learns_the_same_bits(monkeypatch, tmp
     np.testing.assert_array_equal(states[0], states[2])
 
 
+#: One of each kind.
+KINDS = [name for name in FEW if name not in ("aezsl_lr_balanced", "aezsl_lr_one_step", "eszsl_lr", "eszsl_t")]
 ROWS, WIDTH = 100_000, 320  # 122 MB of float32
 SIZE = 4 * ROWS * WIDTH
 
 RUN = """
 import json, resource, sys
 from pathlib import Path
-import numpy as np
+import numpy as np, scipy.linalg
 from aezsl.data.mapped_arrays import map_vectors
 from aezsl.methods import METHODS, make_method
 from aezsl.selection import cross_validate
@@ -91,7 +93,8 @@ rng = np.random.default_rng(0)
 y = np.sort(rng.integers(0, 18, 100_000))
 y[:600] = np.arange(600) % 2 + 18   # the classes that play unseen: a pool is in memory
 S, X = rng.random((30, 6)), map_vectors(Path(folder))
-np.linalg.eigh(np.eye(400))  # what linear algebra takes for itself once
+for eigh in (np.linalg.eigh, scipy.linalg.eigh):  # each has a BLAS of its own, which takes its room once
+    eigh(np.eye(400))
 if how == "mapped":
     held = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
     resource.setrlimit(resource.RLIMIT_DATA, (held + X.nbytes // 4, held + X.nbytes // 4))
@@ -100,7 +103,8 @@ if how == "loaded":
 for name in names:
     table = cross_validate(make_method(name), X, y, S[:20], [np.array([18, 19])], {})
     model = make_method(name).fit(X, y, S[:20])
-    scores = model.adapt(S[20:], X[:300]).scores(X[:300])
+    pool = X[:300].astype(np.float64)
+    scores = model.adapt(S[20:], pool).scores(pool)
     print(json.dumps([name, table["mean"].tolist(), scores.tolist()]))
     if not METHODS[name].pool:
         assert len(model.rank(X, S[20:], 5).classes) == len(X)
@@ -129,10 +133,10 @@ def run(mapped, how, names):
 def test_the_file_is_four_times_the_memory(mapped):
     lines = {}
     for how in ("mapped", "loaded"):
-        found = run(mapped, how, FEW)
+        found = run(mapped, how, KINDS)
         assert found.returncode == 0, found.stderr[-3000:]
         lines[how] = [json.loads(line) for line in found.stdout.splitlines()]
-    assert [name for name, *_ in lines["mapped"]] == list(FEW)
+    assert [name for name, *_ in lines["mapped"]] == KINDS
     for (name, score, scores), (_, expected_score, expected) in zip(*lines.values(), strict=True):
         assert score == pytest.approx(expected_score, rel=1e-8), name
         tolerance = 1e-8 * np.abs(expected).max()
