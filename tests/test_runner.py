@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +23,14 @@ from aezsl.cluster import ClusterError, is_elsewhere
 from aezsl.data.vector_store import VectorStore
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.errors import DataError, ParameterError
-from aezsl.machine.workers import workers
+from aezsl.machine.workers import Workers, workers, working_on
+from aezsl.methods import make_method
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.runner import PLACE, DaskRunner, run_node, save_whole
+from aezsl.selection import class_folds, cross_validate
 from tests.helpers.problems import make_problem, run
 from tests.helpers.projects import environment
+from tests.synthetic import make_synthetic
 
 
 def test_without_the_package_there_is_one_sentence(monkeypatch):
@@ -95,8 +100,72 @@ def die_then_sum(X, mark):
     return X.sum(axis=0)
 
 
+@dataclass(frozen=True)
+class DeadlyWorkers(Workers):
+    """Those of a node, but for one task of one kind, which is killed once: the second of all that are carried out."""
+
+    there: Workers = None
+    kind: str = ""
+    mark: str | None = None
+
+    @property
+    def elsewhere(self):
+        return self.there.elsewhere
+
+    def map(self, function, items, *shared):
+        mark = self.mark if function.__name__ == self.kind else None
+        return self.there.map(DeadlyTask(function, mark), enumerate(items), *shared)
+
+
+@dataclass(frozen=True)
+class DeadlyTask:
+    function: Callable
+    mark: str | None
+
+    def __call__(self, item, *shared):
+        if item[0] == 1:
+            die_once(self.mark)
+        return self.function(item[1], *shared)
+
+
+def work_among_the_dying(work, kind, mark):
+    with working_on(DeadlyWorkers(workers().n, there=workers(), kind=kind, mark=mark)):
+        return work()
+
+
+def statistics():
+    from aezsl.data.statistics import SeenStatistics
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(9_000, 5)).astype(np.float32), rng.integers(0, 4, 9_000)
+    found = SeenStatistics.from_samples(X, y, 4).without(X, y, np.array([1]))
+    return found.gram, found.sums
+
+
+def streamed_aezsl():
+    data = make_synthetic()
+    model = make_method("aezsl", lambda1=0.1, lambda2=0.1, lambda3=1.0, memory_mb=0.01)  # so that targets are streamed
+    return model.fit(data.X, data.y, data.S).adapt(data.S_new).classifiers
+
+
+def grid():
+    data = make_synthetic()
+    folds = class_folds(len(data.S), len(data.S_new), n_folds=3)
+    tables = [
+        cross_validate(make_method("eszsl"), X, data.y, data.S, folds, {"gamma": [0.1, 1.0], "lam": [1.0]})
+        for X in (data.X, data.X.astype(np.float32))
+    ]
+    return [table.to_numpy() for table in tables]
+
+
 def always_die(X):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hold_too_much(X):
+    kept = np.ones(300_000_000)  # 2.4 GB, where a worker has 2
+    time.sleep(60)
+    return kept
 
 
 def refuse(X):
@@ -120,6 +189,19 @@ class DyingBackbone:
         return batch.mean(axis=(1, 2))
 
 
+def make_images(folder, black):
+    """The table of 18 small images, one of them black."""
+    rng = np.random.default_rng(0)
+    paths = [folder / f"{i}.png" for i in range(18)]
+    for i, path in enumerate(paths):
+        Image.fromarray((i != black) * rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)).save(path)
+    return pd.DataFrame({"image_id": [path.stem for path in paths], "path": list(map(str, paths))})
+
+
+def stored_ids(store):
+    return store._read("mean", ["image_id"])["image_id"].to_pylist()
+
+
 def extract(images, store, mark):
     settings = {"batch_size": 2, "shard_size": 4, "on_error": "fail"}
     return extract_to_store(DyingBackbone(mark), images, store, settings)[0].fingerprint
@@ -130,7 +212,9 @@ def dask_cluster():
     from distributed import LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit="2GB"
+        ) as cluster,
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("DASK_SCHEDULER_ADDRESS", cluster.scheduler_address)
@@ -193,17 +277,31 @@ def test_a_worker_that_is_killed_changes_nothing(dask_cluster, in_folder, functi
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("work", "kind"),
+    [
+        (statistics, "_of_task"),
+        (grid, "_examine_fold"),
+        (streamed_aezsl, "sum_right_sides"),
+        (streamed_aezsl, "block_classifiers"),
+    ],
+)
+def test_a_task_of_the_project_that_is_killed_changes_nothing(dask_cluster, in_folder, work, kind):
+    pipeline = Pipeline([node(work_among_the_dying, ["work", "kind", "mark"], "Y")])
+    expected, mark = result(pipeline, work=work, kind=kind, mark=None), in_folder / "killed"
+    found = result(pipeline, DaskRunner(), work=work, kind=kind, mark=str(mark))
+    assert mark.exists()
+    for one, other in zip(found["Y"], expected["Y"], strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+
+
+@pytest.mark.slow
 def test_a_killed_extraction_stores_nothing_twice(dask_cluster, in_folder):
-    rng = np.random.default_rng(0)
-    paths = [in_folder / f"{i}.png" for i in range(18)]
-    for i, path in enumerate(paths):
-        Image.fromarray((i != 9) * rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)).save(path)
-    images = pd.DataFrame({"image_id": [path.stem for path in paths], "path": list(map(str, paths))})
+    images = make_images(in_folder, black=9)
     inputs = {"images": images, "store": VectorStore(in_folder / "store"), "mark": str(in_folder / "killed")}
     result(Pipeline([node(extract, list(inputs), "vectors")]), DaskRunner(), **inputs)
     assert Path(inputs["mark"]).exists()
-    table = inputs["store"]._read("mean", ["image_id"])
-    assert table["image_id"].to_pylist() == images["image_id"].tolist()
+    assert stored_ids(inputs["store"]) == images["image_id"].tolist()
 
 
 @pytest.mark.slow
@@ -213,13 +311,41 @@ def test_a_node_that_kills_every_worker_is_named(dask_cluster, in_folder, monkey
         result(Pipeline([node(always_die, "X", "Y", name="deadly")]), DaskRunner(), X=X)
 
 
-def wait_for_ever(X, mark):
-    Path(mark).touch()
-    time.sleep(600)
+@pytest.mark.slow
+def test_a_node_above_the_memory_of_a_worker_is_named(dask_cluster, in_folder, monkeypatch):
+    monkeypatch.setattr(dask_cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(
+        ClusterError, match=r"^greedy was given up, .* more memory than a worker may have: start workers"
+    ):
+        result(Pipeline([node(hold_too_much, "X", "Y", name="greedy")]), DaskRunner(), X=X)
+
+
+class WaitingBackbone:
+    """Three numbers of every image, which are noted; waits at a black one for as long as it is told to."""
+
+    fingerprint, config = "mean", {}
+
+    def __init__(self, log, waits):
+        self.log, self.waits = log, waits
+
+    def load(self):
+        return lambda image: np.asarray(image, dtype=np.float32), self.encode
+
+    def encode(self, batch):
+        if self.waits and (batch == 0).all(axis=(1, 2, 3)).any():
+            time.sleep(600)
+        with Path(self.log).open("a") as log:
+            log.write("image\n" * len(batch))
+        return batch.mean(axis=(1, 2))
+
+
+def extract_waiting(images, store, log, waits):
+    settings = {"batch_size": 2, "shard_size": 4, "on_error": "fail"}
+    return extract_to_store(WaitingBackbone(log, waits), images, store, settings)[0].fingerprint
 
 
 @pytest.mark.slow
-def test_a_lost_scheduler_is_told_in_a_sentence(in_folder, monkeypatch):
+def test_a_lost_scheduler_is_told_in_a_sentence_and_a_later_run_resumes(in_folder, monkeypatch):
     place = in_folder / "scheduler.json"
     options = {"env": environment(), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     options["env"]["PYTHONPATH"] += os.pathsep + str(Path(__file__).parents[1])
@@ -227,17 +353,21 @@ def test_a_lost_scheduler_is_told_in_a_sentence(in_folder, monkeypatch):
     here = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(place)]
     scheduler = subprocess.Popen([*dask, "scheduler", "--port", "0", *here], **options)
     worker = subprocess.Popen([*dask, "worker", "--no-nanny", "--nthreads", "1", *here], **options)
-    mark = in_folder / "begun"
-    killer = subprocess.Popen(["sh", "-c", f"while ! test -e {mark}; do sleep 0.1; done; kill -9 {scheduler.pid}"])
+    images, store = make_images(in_folder, black=9), VectorStore(in_folder / "store")
+    two_shards = f"test $(ls {store.folder}/*/*.parquet | wc -l) = 2"
+    killer = subprocess.Popen(["sh", "-c", f"until {two_shards}; do sleep 0.1; done; kill -9 {scheduler.pid}"])
+    inputs = {"images": images, "store": store, "log": str(in_folder / "first"), "waits": True}
+    pipeline = Pipeline([node(extract_waiting, list(inputs), "vectors", name="endless")])
     try:
         while not place.exists():
             time.sleep(0.05)
         monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", JSONDataset(filepath=str(place)).load()["address"])
         with pytest.raises(ClusterError, match=r"the scheduler was lost while endless was under way: .* again"):
-            result(
-                Pipeline([node(wait_for_ever, ["X", "mark"], "Y", name="endless")]), DaskRunner(), X=X, mark=str(mark)
-            )
+            result(pipeline, DaskRunner(), **inputs)
     finally:
         for process in (scheduler, worker, killer):
             process.kill()
             process.wait(60)
+    result(pipeline, **{**inputs, "log": str(in_folder / "second"), "waits": False})
+    assert len((in_folder / "second").read_text().split()) == len(images) - 8  # two shards were there
+    assert stored_ids(store) == images["image_id"].tolist()

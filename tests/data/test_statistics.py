@@ -1,13 +1,18 @@
 """Statistics of samples: they add up, whatever the blocks, and say what closed forms need."""
 
 import itertools
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aezsl.data import statistics
+from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.statistics import SeenStatistics
+from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import make_method
 from tests.synthetic import make_synthetic
 
@@ -55,21 +60,81 @@ def test_held_out_classes_are_subtracted():
         total.keep(np.arange(4) != 2)
 
 
-def test_a_mapped_file_is_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("aezsl.data.statistics.BLOCK_ROWS", 7)
-    X, y = samples(50)
-    mapped = np.memmap(tmp_path / "X", dtype=np.float32, mode="w+", shape=X.shape)
-    mapped[:] = X
-    assert_same(
-        SeenStatistics.from_samples(mapped, y, 4), SeenStatistics.from_samples(X.astype(np.float32), y, 4), 1e-5
-    )
+class TestManySamples:
+    """More than a block of samples are cut into tasks."""
+
+    @pytest.fixture(autouse=True)
+    def _small_blocks(self, monkeypatch):
+        monkeypatch.setattr(statistics, "BLOCK_ROWS", 7)
+        monkeypatch.setattr(statistics, "MIN_TASKS", 4)
+        monkeypatch.setattr(statistics, "BLOCKS_OF_A_TASK", 3)
+
+    @pytest.mark.parametrize("n", [8, 50, 200])
+    def test_the_sums_are_those_of_the_samples(self, n):
+        X, y = samples(n)
+        found = SeenStatistics.from_samples(X, y, 4)
+        np.testing.assert_allclose(found.gram, X.T @ X, atol=1e-12)
+        np.testing.assert_allclose(found.sums, np.eye(4)[y].T @ X, atol=1e-12)
+        np.testing.assert_array_equal(found.counts, np.bincount(y, minlength=4))
+
+    @pytest.mark.parametrize("n", [1, 2, 7])
+    def test_workers_and_places_do_not_change_a_bit(self, n, tmp_path):
+        X, y = samples(200)
+        mapped = MappedArrays(tmp_path).write("X", X.shape, [X])
+        in_memory = mapped.astype(np.float64)
+        expected = self.both(in_memory, y)
+        with working_on(Workers(n)):
+            found = self.both(mapped, y)
+        with ThreadPoolExecutor(n) as pool, working_on(Workers(n, Travelling(pool))):
+            sent = self.both(mapped, y)
+        for one, *others in zip(expected, found, sent, strict=True):
+            for other in others:
+                np.testing.assert_array_equal(one.gram, other.gram)
+                np.testing.assert_array_equal(one.sums, other.sums)
+
+    @staticmethod
+    def both(X, y):
+        total = SeenStatistics.from_samples(X, y, 4)
+        return total, total.without(X, y, np.array([1, 3]))
+
+    def test_samples_in_a_file_travel_as_its_name(self, tmp_path):
+        X, y = samples(200, d=30)
+        mapped = MappedArrays(tmp_path).write("X", X.shape, [X])
+        with ThreadPoolExecutor(1) as pool:
+            engine = Travelling(pool)
+            with working_on(Workers(1, engine)):
+                self.both(mapped, y)
+                by_name, engine.bytes = engine.bytes, 0
+                self.both(mapped.astype(np.float64), y)
+        assert engine.bytes > X.nbytes > 2 * by_name
+
+    def test_few_samples_are_never_multiplied_out(self):
+        X, y = samples(20, d=30)
+        assert SeenStatistics.from_samples(X, y, 4).gram is None
+
+
+class Travelling:
+    """An engine to which everything goes as bytes."""
+
+    def __init__(self, pool):
+        self.pool, self.bytes = pool, 0
+
+    def submit(self, function, *args):
+        content = pickle.dumps((function, args))
+        self.bytes += len(content)
+        return self.pool.submit(self.carry_out, content)
+
+    @staticmethod
+    def carry_out(content):
+        function, args = pickle.loads(content)  # noqa: S301
+        return function(*args)
 
 
 def test_statistics_of_other_classes_are_refused():
     data = make_synthetic()
-    statistics = SeenStatistics.from_samples(data.X, data.y, len(data.S))
+    of_all = SeenStatistics.from_samples(data.X, data.y, len(data.S))
     with pytest.raises(ValueError, match="statistics are of 30 classes, but S describes 29"):
-        make_method("eszsl").fit(statistics, data.S[:-1])
+        make_method("eszsl").fit(of_all, data.S[:-1])
     empty = SeenStatistics.from_samples(data.X, data.y, len(data.S) + 1)
     with pytest.raises(ValueError, match="no sample"):
         make_method("eszsl").fit(empty, np.vstack([data.S, data.S[:1]]))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aezsl.evaluation import ranking, single_precision
 from aezsl.evaluation.ranking import top_k, top_k_products
-from aezsl.evaluation.single_precision import rank_in_single_precision
+from aezsl.evaluation.single_precision import longest_column, rank_in_single_precision
 from aezsl.machine.workers import Workers, working_on
 
 
@@ -21,7 +21,7 @@ def random(n, d, C, seed=0):
 @given(st.integers(1, 9), st.integers(1, 30), st.integers(1, 12), st.integers(1, 9), st.integers(0, 99))
 def test_classes_and_order_are_those_of_double_precision(n, C, k, class_block, seed):
     X, P = random(n, 5, C, seed)
-    classes, scores = rank_in_single_precision(X, P, k, class_block)
+    classes, scores = rank_in_single_precision(X, P, longest_column(P, class_block), k, class_block)
     expected = top_k(X @ P, k)
     np.testing.assert_array_equal(classes, expected.classes)
     np.testing.assert_allclose(scores, expected.scores, rtol=1e-5, atol=1e-5)
@@ -33,7 +33,7 @@ def test_scores_that_single_precision_cannot_tell_apart_are_settled():
     X, P = np.round(rng.normal(size=(6, 4)), 3), np.repeat(np.round(rng.normal(size=(4, 1)), 3), 50, axis=1)
     P[0] += rng.permutation(50) * 1e-11  # far below what single precision holds
     assert len(np.unique(X[:1].astype(np.float32) @ P.astype(np.float32))) == 1
-    classes, _ = rank_in_single_precision(X, P, 7, 8)
+    classes, _ = rank_in_single_precision(X, P, longest_column(P, 8), 7, 8)
     np.testing.assert_array_equal(classes, top_k(X @ P, 7).classes)
 
 
@@ -41,7 +41,7 @@ def test_scores_that_single_precision_cannot_tell_apart_are_settled():
 def test_of_equal_scores_the_lower_class_number_comes_first(most, monkeypatch):
     monkeypatch.setattr(single_precision, "MOST_NEAR_TIES", most)
     P = np.tile([[1.0, 2.0, 2.0, 0.5]], (1, 25))
-    classes, scores = rank_in_single_precision(np.ones((3, 1)), P, 5, 8)
+    classes, scores = rank_in_single_precision(np.ones((3, 1)), P, longest_column(P, 8), 5, 8)
     np.testing.assert_array_equal(classes, [[1, 2, 5, 6, 9]] * 3)
     np.testing.assert_array_equal(scores, np.full((3, 5), 2.0))
 
@@ -77,7 +77,7 @@ def test_memory_does_not_grow_with_the_classes(ties):
     if ties:
         P = np.ones_like(P)
     tracemalloc.start()
-    rank_in_single_precision(X, P, 20, 512)
+    rank_in_single_precision(X, P, longest_column(P, 512), 20, 512)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2.5e6  # all scores would be 5 MB in single precision

@@ -9,7 +9,14 @@ from aezsl.machine.workers import Workers, working_on
 from aezsl.methods.aezsl import aezsl, streamed
 from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
-from aezsl.methods.aezsl.streamed import SharedProblem, Shifts, shared_sum, stream_targets, target_blocks
+from aezsl.methods.aezsl.streamed import (
+    SharedProblem,
+    Shifts,
+    shared_sum,
+    shifted_solutions,
+    stream_targets,
+    target_blocks,
+)
 from tests.oracles.aezsl import aezsl_dense
 from tests.synthetic import make_synthetic
 
@@ -52,6 +59,20 @@ def test_equals_the_dense_system_of_all_mappings():
     classifier = fit((0.1, 0.2, 1e3), data, memory_mb=NARROW).adapt(data.S_new)
     expected = aezsl_dense(*data[:3], data.S_new, 0.1, 0.2, 1e3)
     assert_equal_to(np.array(list(classifier.mappings())), expected, 1e-8)
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 30])
+def test_shifted_systems_are_solved_from_the_tridiagonal_form(r):
+    rng = np.random.default_rng(r)
+    A, a, shifts = rng.normal(size=(20, r)), rng.normal(size=r), np.geomspace(1e-3, 1e6, 9)
+    expected = np.column_stack([np.linalg.solve(A.T @ A + shift * np.eye(r), a) for shift in shifts])
+    assert_equal_to(shifted_solutions(A.T @ A, a, shifts), expected, 1e-10)
+
+
+def test_a_shift_below_the_rounding_of_its_matrix_is_refused():
+    a = np.ones(3)
+    with pytest.raises(np.linalg.LinAlgError, match="lost in the rounding"):
+        shifted_solutions(np.diag([1.0, 1.0, -1e-17]), a, np.array([1e-18]))
 
 
 def test_independent_targets_need_the_second_pass_only(monkeypatch):

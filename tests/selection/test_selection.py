@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 
 from aezsl.errors import ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import METHODS, make_method, method_class
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.selection import (
@@ -149,6 +152,7 @@ class Spy(ZeroShotClassifier):
     """Remembers what it was trained on and what it was asked; predicts the first class."""
 
     seen: list = []
+    own_threads = True  # one fold after the other
 
     def __init__(self, strength=1.0, depth=None, size=1):
         self.strength = strength
@@ -207,6 +211,30 @@ class TestCrossValidate:
             assert set(X_train[:, 0]) == set(range(30)) - set(held_out)
             np.testing.assert_array_equal(S_val[:, 0], held_out + 1)
             assert not set(S_train[:, 0]) & set(S_val[:, 0])
+
+    @pytest.mark.parametrize("n", [1, 2, 7])
+    @pytest.mark.parametrize("name", ["eszsl", "aezsl", "conse"])
+    def test_any_number_of_workers_gives_the_same_bits(self, name, n):
+        data, folds = make_synthetic(), class_folds(30, 8, n_folds=3)
+        grid = {key: values[:2] for key, values in make_method(name).grid.items()}
+        with working_on(Workers(1)):
+            expected = cross_validate(make_method(name), *data[:3], folds, grid)
+        with working_on(Workers(n)):
+            found = cross_validate(make_method(name), *data[:3], folds, grid)
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+    def test_folds_are_worked_on_side_by_side(self):
+        both = threading.Barrier(2, timeout=30)
+
+        class Waiting(Spy):
+            own_threads = False
+
+            def _fit(self, seen):
+                both.wait()  # one after the other, they would wait in vain
+                super()._fit(seen)
+
+        with working_on(Workers(2)):
+            cross_validate(Waiting(), *make_synthetic()[:3], class_folds(30, 8, n_folds=2), {})
 
     def test_rows_are_the_points_of_the_grid_in_order(self):
         data = make_synthetic()

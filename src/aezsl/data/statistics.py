@@ -1,6 +1,6 @@
 """Labelled samples as closed forms see them: sums that add up over blocks, however many samples there are."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -9,11 +9,15 @@ from typing import Self, TypeVar
 import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
+from aezsl.data.mapped_arrays import Rows
+from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
 
 S = TypeVar("S", bound="SeenStatistics")
-#: Rows of a block where samples are not in memory in double precision already.
+#: Samples that are summed at once: what a task needs in double precision beside its sums.
 BLOCK_ROWS = 2048
+#: Blocks of a task at most, a second of work or two at 1,280 features; and tasks at least, where samples are that many.
+BLOCKS_OF_A_TASK, MIN_TASKS = 16, 16
 
 
 @dataclass(frozen=True)
@@ -31,15 +35,30 @@ class SeenStatistics:
 
     @classmethod
     def from_samples(cls, X: Array, y: Labels, n_classes: int) -> Self:
-        """The statistics of samples in memory, or in a mapped file that is read block by block."""
-        in_blocks = len(X) > BLOCK_ROWS and (X.dtype != np.float64 or isinstance(X, np.memmap))
-        if in_blocks:
-            starts = range(0, len(X), BLOCK_ROWS)
-            return cls.from_blocks(((X[i : i + BLOCK_ROWS], y[i : i + BLOCK_ROWS]) for i in starts), n_classes)
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        counts = np.bincount(y, minlength=n_classes)
+        """The statistics of samples in memory or in a mapped file.
+
+        More than a block of them are cut into tasks, by their number alone, for ``aezsl.machine.workers.workers()``: so
+        the sums have the same bits whoever adds, wherever the samples lie.
+        """
         few = X.shape[0] < X.shape[1]
-        return cls(class_sums(X, y, n_classes), counts, None if few else X.T @ X, X if few else None)
+        if len(X) > BLOCK_ROWS and not few:
+            return cls._of_rows(X, y, n_classes, [slice(i, i + n) for i, n in _tasks(len(X))])
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        gram, rows = (None, X) if few else (X.T @ X, None)
+        return cls(class_sums(X, y, n_classes), np.bincount(y, minlength=n_classes), gram, rows)
+
+    @classmethod
+    def _of_rows(cls, X: Array, y: Labels, n_classes: int, parts: Sequence[slice | Labels]) -> Self:
+        """Of the samples of all parts, each a task; added in their order."""
+        tasks = ((Rows(X, part), y[part]) for part in parts)
+        sums: Iterable[Self] = progress_bar(
+            workers().map(_of_task, tasks, cls, n_classes),
+            total=len(parts),
+            desc="sums over samples",
+            leave=False,
+            disable=len(parts) < MIN_TASKS,
+        )
+        return reduce(add, sums)
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[tuple[Array, Labels]], n_classes: int) -> Self:
@@ -88,14 +107,32 @@ class SeenStatistics:
         listed = np.ones(len(self.counts), dtype=bool)
         listed[classes] = False
         rows = np.flatnonzero(~listed[y])
-        parts = (rows[i : i + BLOCK_ROWS] for i in range(0, len(rows), BLOCK_ROWS))
-        return (self - type(self).from_blocks(((X[part], y[part]) for part in parts), len(listed))).keep(listed)
+        held_out = self._of_rows(X, y, len(listed), [rows[i : i + n] for i, n in _tasks(len(rows))])
+        return (self - held_out).keep(listed)
 
     def keep(self, classes: Mask) -> Self:
         """The same samples with only these classes (C,) listed; the others must have none."""
         if self.counts[~classes].any():
             raise ValueError("only classes without samples can be left out: subtract their statistics first")
         return type(self)(self.sums[classes], self.counts[classes], self.gram, self.rows)
+
+
+def _tasks(n_rows: int) -> Iterator[tuple[int, int]]:
+    """First row and number of rows of every task."""
+    blocks = min(-(-n_rows // (BLOCK_ROWS * MIN_TASKS)), BLOCKS_OF_A_TASK)
+    return ((i, blocks * BLOCK_ROWS) for i in range(0, n_rows, blocks * BLOCK_ROWS))
+
+
+def _of_task(task: tuple[Rows, Labels], cls: type[S], n_classes: int) -> S:
+    """The statistics of some rows, of which a block is in memory in double precision at a time."""
+    rows, y = task
+    d = rows.X.shape[1]
+    sums, gram = np.zeros((n_classes, d)), np.zeros((d, d))
+    for i, block in enumerate(rows.blocks(BLOCK_ROWS)):
+        X = np.ascontiguousarray(block, dtype=np.float64)
+        sums += class_sums(X, y[i * BLOCK_ROWS : i * BLOCK_ROWS + len(X)], n_classes)
+        gram += X.T @ X
+    return cls(sums, np.bincount(y, minlength=n_classes), gram, None)
 
 
 def _of_block(block: tuple[Array, Labels], cls: type[S], n_classes: int) -> S:

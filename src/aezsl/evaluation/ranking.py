@@ -8,13 +8,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from aezsl.evaluation.single_precision import rank_in_single_precision
+from aezsl.data.mapped_arrays import Rows
+from aezsl.evaluation.single_precision import Floats, Numbers, longest_column, rank_in_single_precision
+from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
 
 #: Samples and classes whose scores are formed together: 16 MB of float64.
 ROW_BLOCK, CLASS_BLOCK = 1024, 2048
 #: Multiplications from which on a product is scored in single precision: a core does as many in six seconds in double.
 LARGE_PRODUCT = 2**37
+#: Tasks from which on a bar shows how far the work is.
+MANY_TASKS = 16
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,11 @@ def top_k(scores: NDArray[np.floating[Any]], k: int) -> Ranking:
     return Ranking(np.take_along_axis(candidates, order, 1), np.take_along_axis(values, order, 1))
 
 
+def _rank_rows(rows: Rows, P: Floats, longest: float, k: int) -> tuple[Numbers, Floats]:
+    """A task: some samples, from a mapped file or not, among all classes."""
+    return rank_in_single_precision(np.asarray(rows), P, longest, k, CLASS_BLOCK)
+
+
 def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k: int) -> Ranking:
     """``top_k(X @ P, k)`` for X (n, d) and P (d, C), holding the scores of one block of samples and classes at a time.
 
@@ -95,10 +104,10 @@ def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k
     """
     _check_k(k)
     if X.shape[0] * X.shape[1] * P.shape[1] >= LARGE_PRODUCT:
-        rows = (X[i : i + 2 * ROW_BLOCK] for i in range(0, len(X), 2 * ROW_BLOCK))
-        return Ranking.concatenate(
-            [Ranking(*found) for found in workers().map(rank_in_single_precision, rows, P, k, CLASS_BLOCK)]
-        )
+        tasks = [Rows(X, slice(i, i + 2 * ROW_BLOCK)) for i in range(0, len(X), 2 * ROW_BLOCK)]
+        parts = workers().map(_rank_rows, tasks, P, longest_column(P, CLASS_BLOCK), k)
+        bar = progress_bar(parts, total=len(tasks), desc="ranking", leave=False, disable=len(tasks) < MANY_TASKS)
+        return Ranking.concatenate([Ranking(*found) for found in bar])
     if len(X) > ROW_BLOCK:
         return Ranking.concatenate([top_k_products(X[i : i + ROW_BLOCK], P, k) for i in range(0, len(X), ROW_BLOCK)])
     best = None

@@ -27,11 +27,16 @@ MOST_NEAR_TIES = 256
 PAIRS = 4096
 
 
-def rank_in_single_precision(X: Floats, P: Floats, k: int, class_block: int) -> tuple[Numbers, Floats]:
-    """The k best classes (n, k) of the products X (n, d) P (d, C), and their scores."""
+def longest_column(P: Floats, class_block: int) -> float:
+    """The largest length of a column of P (d, C), in double precision."""
+    blocks = (P[:, i : i + class_block].astype(np.float64) for i in range(0, P.shape[1], class_block))
+    return max(float(np.sqrt(np.einsum("ij,ij->j", block, block).max())) for block in blocks)
+
+
+def rank_in_single_precision(X: Floats, P: Floats, longest: float, k: int, class_block: int) -> tuple[Numbers, Floats]:
+    """The k best classes (n, k) of the products X (n, d) P (d, C), and their scores; longest : see above."""
     n, k = len(X), min(k, P.shape[1])
     single = X.astype(np.float32)
-    longest = max(np.linalg.norm(P[:, i : i + class_block], axis=0).max() for i in range(0, P.shape[1], class_block))
     # In double precision, and rounded up a little.
     delta = (X.shape[1] + 3) * 2.0**-24 * 1.001 * longest * np.linalg.norm(X.astype(np.float64), axis=1)
     kept = _Kept(np.full((n, 0), -1), np.empty((n, 0)), np.full(n, -np.inf))

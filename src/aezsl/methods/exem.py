@@ -35,6 +35,9 @@ class EXEM(ZeroShotClassifier):
     leaves a grid valid for features of any scale. The solver stops at ``tol`` 0.01 (libsvm's default: 0.001), which
     moves an exemplar by a few thousandths of its spread and takes a part of the time.
 
+    It learns from all samples, not from their statistics: the standard deviation of every single class along components
+    that are known only once all samples have been summed needs second moments of every class, or a second pass.
+
     Parameters
     ----------
     C : float
@@ -65,6 +68,7 @@ class EXEM(ZeroShotClassifier):
         "nu": [0.25, 1.0],
         "gamma": [0.25, 1.0, 4.0],  # for semantics of unit length
     }
+    own_threads: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "S. Changpinyo, W.-L. Chao and F. Sha. Predicting visual exemplars of unseen classes for zero-shot "
         "learning. ICCV 2017."

@@ -69,6 +69,7 @@ class SSE(ZeroShotClassifier):
         "gamma": [0.01, 0.1, 1.0, 10.0],  # the authors' demonstration has 10, which on CUB is worse than 0.1
         "lam": [1.0, 100.0],
     }
+    own_threads: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "Z. Zhang and V. Saligrama. Zero-shot learning via semantic similarity embedding. ICCV 2015."
     )

@@ -1,7 +1,6 @@
 """Which seen classes play unseen, and which samples are held out."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from aezsl.arrays import Array, Labels
+from aezsl.data.mapped_arrays import Rows
 from aezsl.data.problem import BLOCK, Problem
 from aezsl.errors import DataError, ParameterError
 from aezsl.methods import TargetClassifier
@@ -71,26 +71,7 @@ def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[
     return tuple(parts)
 
 
-@dataclass(frozen=True)
-class MappedRows:
-    """Some rows of a mapped file, which are read when they are used, a block at a time."""
-
-    X: Array  # (n, d) all of them
-    rows: Labels
-
-    def __getitem__(self, part: Labels) -> "MappedRows":
-        return MappedRows(self.X, self.rows[part])
-
-    def loaded(self) -> Array:
-        """All of these rows in memory."""
-        return self.X[self.rows]
-
-    def blocks(self) -> Iterator[Array]:
-        """One block after the other."""
-        return (self.X[self.rows[i : i + BLOCK]] for i in range(0, len(self.rows), BLOCK))
-
-
-def mapped_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[MappedRows, Labels, Array, Array]:
+def mapped_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[Rows, Labels, Array, Array]:
     """The validation samples, their labels numbered again from 0, and semantics of validation and training classes.
 
     As ``class_split``, without a copy of any sample.
@@ -98,13 +79,13 @@ def mapped_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[Mappe
     is_held_out = np.zeros(len(S), dtype=bool)
     is_held_out[held_out] = True
     rows = np.flatnonzero(is_held_out[y])
-    return MappedRows(X, rows), (np.cumsum(is_held_out) - 1)[y[rows]], S[is_held_out], S[~is_held_out]
+    return Rows(X, rows), (np.cumsum(is_held_out) - 1)[y[rows]], S[is_held_out], S[~is_held_out]
 
 
-def predict(classifier: TargetClassifier, X: Array | MappedRows) -> Labels:
+def predict(classifier: TargetClassifier, X: Array | Rows) -> Labels:
     """The labels of samples, which may lie in a mapped file."""
-    if isinstance(X, MappedRows):
-        return np.concatenate([classifier.predict(block) for block in X.blocks()])
+    if isinstance(X, Rows):
+        return np.concatenate([classifier.predict(block) for block in X.blocks(BLOCK)])
     return classifier.predict(X)
 
 

@@ -1,7 +1,7 @@
 """Every point of a grid, in every normalisation, scored on validation classes, and the one to choose."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
 from typing import Any, NamedTuple
@@ -16,21 +16,13 @@ from aezsl.data.problem import Problem
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
-from aezsl.selection.calibration import generalized_curves, generalized_scores
+from aezsl.selection.calibration import generalized_scores
 from aezsl.selection.folds import problem_folds
+from aezsl.selection.side_by_side import Generalized, examine_folds
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import compared_to_best, lead, most_cautious_first, most_central_first, moved_to_front, n_tied
-from aezsl.selection.validation import conventional_scores
 
 log = logging.getLogger(__name__)
-
-
-class Generalized(NamedTuple):
-    """What parameters are chosen for in the generalized setting: see ``generalized_scores``."""
-
-    criterion: str
-    calibration: Mapping[str, Any]
-    seed: int  # of the images that are held out
 
 
 class Selected(NamedTuple):
@@ -204,14 +196,9 @@ def cross_validate(
     total = len(normalisations) * len(points) * len(folds)
     bar = progress_bar(total=total, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
 
-    def examine(held_out: Labels) -> Iterator[Any]:
-        what = (method, (X, y, S), held_out, points, normalisations, shared)
-        for one in generalized_curves(*what, *generalized[1:]) if generalized else conventional_scores(*what):
-            bar.update()
-            yield one
-
     with bar, small_products():
-        found = list(zip(*(list(examine(held_out)) for held_out in folds), strict=True))
+        what = (method, (X, y, S), points, normalisations, shared, generalized)
+        found = list(zip(*examine_folds(folds, *what, bar.update), strict=True))
     if generalized:
         criterion, calibration, _ = generalized
         scores = np.array([generalized_scores(curves, criterion, calibration) for curves in found])

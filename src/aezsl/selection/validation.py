@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from aezsl.arrays import Array, Labels
+from aezsl.data.mapped_arrays import Rows
 from aezsl.data.normalise import NOTHING, Normalisation, fit_normaliser
 from aezsl.data.once import Once
 from aezsl.data.statistics import SeenStatistics
@@ -15,9 +16,12 @@ from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import ZeroShotClassifier
 from aezsl.methods.seen import SeenData, Spectra
 from aezsl.methods.targets import Targets
-from aezsl.selection.folds import MappedRows, class_split, long_tail, mapped_split, predict
+from aezsl.selection.folds import class_split, long_tail, mapped_split, predict
 
-Samples = TypeVar("Samples", Array, Array | MappedRows)
+#: Under which name the statistics of all samples are shared.
+TOTAL = "statistics"
+
+Samples = TypeVar("Samples", Array, Array | Rows)
 
 
 class Examined(NamedTuple, Generic[Samples]):
@@ -74,12 +78,25 @@ def conventional_scores(
         tasks = []
         for rows in pools:
             part = X[rows]
-            if isinstance(part, MappedRows) and method.transductive:
-                part = part.loaded()
-            pool = None if isinstance(part, MappedRows) else part
+            if isinstance(part, Rows) and method.transductive:
+                part = np.asarray(part)
+            pool = None if isinstance(part, Rows) else part
             tasks.append((y_val[rows], part, Targets(S, pool, len(points), progress=False)))
         for model in method.fit_points(seen, points):
             yield float(np.mean([per_class_accuracy(y, predict(model.adapt_to(on), part)) for y, part, on in tasks]))
+
+
+def total_statistics(
+    method: ZeroShotClassifier,
+    data: tuple[Array, Labels, Array],
+    normalisations: Sequence[Normalisation],
+    shared: Once,
+) -> SeenStatistics | None:
+    """Of all samples, where they stay in their mapped file."""
+    X, y, S = data
+    if method.needs != "statistics" or X.dtype == np.float64 or list(normalisations) != [NOTHING]:
+        return None
+    return shared(TOTAL, lambda: SeenStatistics.from_samples(X, y, len(S)))
 
 
 def _examine(
@@ -88,7 +105,7 @@ def _examine(
     held_out: Labels,
     normalisations: Sequence[Normalisation],
     shared: Once,
-) -> tuple[Labels, Iterator[Examined[Array]] | Iterator[Examined[Array | MappedRows]]]:
+) -> tuple[Labels, Iterator[Examined[Array]] | Iterator[Examined[Array | Rows]]]:
     """Labels of the validation samples, and the fold in every normalisation.
 
     Samples in a mapped file (single precision), which are normalised already, stay there for a method that learns from
@@ -97,8 +114,7 @@ def _examine(
     """
     X, y, S = data
     name = held_out.tobytes()
-    if method.needs == "statistics" and X.dtype != np.float64 and list(normalisations) == [NOTHING]:
-        total = shared("statistics", lambda: SeenStatistics.from_samples(X, y, len(S)))
+    if total := total_statistics(method, data, normalisations, shared):
         rows, y_val, S_val, S_training = mapped_split(X, y, S, held_out)
         spectra = Spectra(*(shared(("fold of statistics", name, part), Once) for part in Spectra._fields))
         seen = SeenData(total.without(X, y, held_out), None, S_training, spectra)

@@ -90,6 +90,7 @@ class AEZSL(LinearZeroShotClassifier):
         "lambda2": [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
         "lambda3": [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
     }
+    own_threads: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "L. Niu, J. Cai, and A. Veeraraghavan. Zero-shot learning via category-specific visual-semantic mapping. "
         "arXiv preprint, 2017."

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.linalg import eigh
 from numpy.polynomial.chebyshev import chebpts1, chebvander
+from scipy.linalg.lapack import dormqr, dptsv, dsytrd
 
 from aezsl.arrays import Array
 from aezsl.machine.progress import progress_bar
@@ -49,6 +50,8 @@ MIN_BLOCKS = 16
 TOGETHER = 8
 #: Relative error of interpolated values against the largest, before what the range of shifts adds to it.
 ACCURACY = 1e-8
+#: Columns that LAPACK works on at once, for which it is given room.
+LAPACK_BLOCK = 64
 #: Rows of Z solved together.
 ROWS = 32
 
@@ -95,12 +98,11 @@ class SharedProblem:
         shifts = Shifts.for_rows(sigma, largest_norm(seen.S, similarity, A, lengths))
         return cls(seen, similarity, lambdas, len(A), shifts)
 
-    def decompose(self, a: Array, length: float) -> tuple[Array, Array, Array]:
-        """The weights (Cs,), and eigenvalues (r,) and eigenvectors (r, r) of a target's matrix T_c."""
+    def target_matrix(self, a: Array, length: float) -> tuple[Array, Array]:
+        """The weights (Cs,) of a target, and its matrix T_c (r, r)."""
         weights = self.similarity(a[None], np.array([length]))[0]
         half = self.seen.S * np.sqrt(weights)[:, None]
-        t, V = eigh(half.T @ half)  # a matrix times its own transpose: BLAS computes only half of it
-        return weights, t.clip(min=0), V  # a Gram matrix has no negative eigenvalue; rounding does
+        return weights, half.T @ half  # times its own transpose: BLAS computes only half of it
 
 
 def largest_norm(S: Array, similarity: SimilarityWeights, A: Array, lengths: Array) -> float:
@@ -137,8 +139,10 @@ def sum_right_sides(block: Block, problem: SharedProblem) -> tuple[Array, Array]
         V, t, R = np.empty((r, n * r)), np.empty(n * r), np.empty((q, n * r))
         for place in range(n):
             columns = slice(place * r, (place + 1) * r)
-            weights, t[columns], V[:, columns] = problem.decompose(A[first + place], lengths[first + place])
+            weights, T = problem.target_matrix(A[first + place], lengths[first + place])
+            t[columns], V[:, columns] = eigh(T)
             np.matmul(seen.M, (seen.S @ V[:, columns]) * weights[:, None], out=R[:, columns])
+        t.clip(min=0, out=t)  # a Gram matrix has no negative eigenvalue; rounding does
         R /= np.add.outer(shifts.sigma, t)
         B += R @ V.T
         for node, sum_ in zip(shifts.nodes, F, strict=True):
@@ -154,8 +158,8 @@ def block_classifiers(block: Block, problem: SharedProblem, Z: Array | None) -> 
     p, (n, r) = len(shifts.nodes), A.shape
     h, hS = np.empty((p, r, n)), np.empty((p, seen.S.shape[0], n))  # h_c at the nodes, and diag(s_c^2) S h_c
     for c in range(n):
-        weights, t, V = problem.decompose(A[c], lengths[c])
-        at_nodes = V @ ((V.T @ A[c])[:, None] / np.add.outer(t, shifts.nodes))
+        weights, T = problem.target_matrix(A[c], lengths[c])
+        at_nodes = shifted_solutions(T, A[c], shifts.nodes)
         h[:, :, c] = at_nodes.T
         hS[:, :, c] = ((seen.S @ at_nodes) * weights[:, None]).T
     P = np.zeros((len(seen.l), n))
@@ -167,6 +171,29 @@ def block_classifiers(block: Block, problem: SharedProblem, Z: Array | None) -> 
         P += part
     P /= seen.l[:, None]
     return P
+
+
+def shifted_solutions(T: Array, a: Array, shifts: Array) -> Array:
+    """(T + shift)^-1 a (r, p) for all shifts, from T in tridiagonal form: a third of the time of eigenvectors."""
+    r = len(T)
+    if r == 1:
+        return a[:, None] / (T + shifts)
+    reflectors, diagonal, beside, tau, _ = dsytrd(T, lower=1, lwork=LAPACK_BLOCK * r)
+    below = reflectors[1:, :-1]  # they leave the first coordinate alone
+    rotated, solved = a.copy(), np.empty((r, len(shifts)), order="F")
+    rotated[1:] = _reflect("T", below, tau, a[1:, None])[:, 0]
+    for place, shift in enumerate(shifts):
+        *_, solved[:, place], failed = dptsv(diagonal + shift, beside, rotated)
+        if failed:
+            raise np.linalg.LinAlgError(f"the shift {shift:.1e} is lost in the rounding of a target's matrix")
+    solved[1:] = _reflect("N", below, tau, solved[1:])
+    return solved
+
+
+def _reflect(transposed: str, below: Array, tau: Array, C: Array) -> Array:
+    """The product of all reflectors, or its transpose, times C."""
+    product: Array = dormqr("L", transposed, below, tau, C, LAPACK_BLOCK * C.shape[1])[0]
+    return product
 
 
 def shared_sum(blocks: list[Block], problem: SharedProblem, show: bool) -> Array:

@@ -102,6 +102,7 @@ class DAEZSL(LinearZeroShotClassifier):
     needs: ClassVar[Needs] = "epochs"
     # Nothing: the paper gives its settings, and early stopping finds the number of epochs.
     grid: ClassVar[Mapping[str, list[Any]]] = {}
+    own_threads: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "L. Niu, J. Cai, A. Veeraraghavan, L. Zhang. Zero-shot learning via category-specific visual-semantic mapping "
         "and label refinement. IEEE Transactions on Image Processing, 2019."
