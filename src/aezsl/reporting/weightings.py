@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from aezsl.methods import METHODS
 from aezsl.methods.shared.similarity import WEIGHTINGS
 from aezsl.reporting.columns import metric_values
 from aezsl.reporting.comparison import paired_columns, to_markdown
-from aezsl.reporting.style import BLUE, GREEN, GREY, ORANGE, line_figure
+from aezsl.reporting.style import BLUE, GREEN, GREY, ORANGE, Figure, line_figure
 
 #: What a variant's line is made of, by dataset.
 PARTS = ("metrics", "predictions", "chosen", "selection")
