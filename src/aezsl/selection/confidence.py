@@ -13,7 +13,7 @@ from aezsl.evaluation.confidence import SHARING, Calibration, Confidence, calibr
 from aezsl.evaluation.ranking import Ranking
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, make_method
-from aezsl.selection.folds import class_folds, class_split
+from aezsl.selection.folds import class_split, problem_folds
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.validation import Fold
 
@@ -34,7 +34,7 @@ def validated_confidence(
 ) -> Confidence:
     """What makes probabilities of the method's scores, by the rule of ``aezsl.evaluation.confidence``.
 
-    The method with its chosen parameters is fitted once for every fold of ``class_folds``, without the validation
+    The method with its chosen parameters is fitted once for every fold of the selection, without the validation
     classes, and names their images among them; all folds are calibrated together. Nothing is calibrated where that
     would cost as much as the training itself, or more than memory holds: methods trained by epochs, problems in files.
     """
@@ -80,7 +80,7 @@ def _validate(
 ) -> Calibration:
     rankings, labels = [], []
     with small_products():
-        for held_out in class_folds(len(problem.S_seen), len(problem.S_unseen), **selection):
+        for held_out in problem_folds(problem, selection):
             training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
             # Under this name decompositions are taken over that the search for parameters has made.
             fold = Fold(training, X, S, held_out.tobytes(), problem.shared)
