@@ -4,10 +4,10 @@ import pytest
 
 from aezsl.evaluation.confidence import probabilities
 from aezsl.methods import make_method
-from aezsl.selection import SelectionStore, class_folds, class_split, expected_accuracy, validated_confidence
+from aezsl.selection import SelectionStore, class_split, expected_accuracy, problem_folds, validated_confidence
 from tests.helpers.problems import make_problem
 
-SELECTION = {"rule": "random", "n_folds": 2, "seed": 0, "fraction": 0.4}
+SELECTION = {"rule": "random", "n_folds": 2, "seed": 0, "fraction": 0.4, "criterion": "accuracy"}
 SETTINGS = {"calibrate": True, "none_share": 0.1}
 
 
@@ -21,7 +21,7 @@ def test_the_confidence_of_validation_images_is_their_accuracy(problem, tmp_path
     chosen = {"gamma": 1.0, "lam": 1.0}
     found = validated_confidence("eszsl", problem, *problem.normalisations, chosen, SELECTION, SETTINGS, store)
     sure, right = [], []
-    for held_out in class_folds(len(problem.S_seen), len(problem.S_unseen), **SELECTION):
+    for held_out in problem_folds(problem, SELECTION):
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
         ranking = make_method("eszsl", **chosen).fit(*training).rank(X, S, len(S))
         sure += probabilities(ranking, found.temperature)[:, 0].tolist()

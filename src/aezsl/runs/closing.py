@@ -18,7 +18,7 @@ from aezsl.reporting.closing import MethodResult, better_method, describe_pool, 
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
 from aezsl.runs.crash import LOG_FILE
 from aezsl.runs.subject import main_method
-from aezsl.selection import class_folds, expected_accuracy
+from aezsl.selection import expected_accuracy, problem_folds
 
 #: Nodes that take less than this many seconds are not mentioned.
 WORTH_A_LINE = 1.0
@@ -107,7 +107,7 @@ def _expectations(catalog: DataCatalog, main: str) -> list[str]:
     problem: Problem = catalog.load("gzsl_problem" if main.startswith("gzsl_") else "problem")
     own = problem.normalised(catalog.load(f"{main}.normalisation"))
     selection = catalog.load("params:selection")
-    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **selection) if len(problem.S_seen) > 3 else []
+    folds = problem_folds(problem, selection) if len(problem.S_seen) > 3 else []
     scores: Path = catalog.load(f"{main}.selection").path
     expected = expected_accuracy(pd.read_csv(scores)) if folds and scores.is_file() else None
     return [

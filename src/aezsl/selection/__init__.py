@@ -3,7 +3,7 @@
 from aezsl.selection.calibration import validated_constant
 from aezsl.selection.confidence import validated_confidence
 from aezsl.selection.expected import expected_accuracy
-from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail
+from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail, problem_folds
 from aezsl.selection.search import (
     Selected,
     cross_validate,
@@ -28,6 +28,7 @@ __all__ = [
     "long_tail",
     "most_cautious_first",
     "most_central_first",
+    "problem_folds",
     "select_parameters",
     "selection_key",
     "suitable_normalisations",
