@@ -190,19 +190,9 @@ def test_seeds_differ():
     assert not np.array_equal(one.A1_, two.A1_)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"masks": "half"}, "masks must be one of"),
-        ({"start": "warm"}, "start one of"),
-        ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
-        ({"epochs": 0}, "epochs must be at least 1"),
-        ({"learning_rate": 1e25}, "lower learning_rate"),
-    ],
-)
-def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        make_method("daezsl", **{**SMALL, **bad}).fit(*make_synthetic()[:3])
+def test_a_rate_at_which_the_loss_explodes_is_refused():
+    with pytest.raises(ValueError, match="lower learning_rate"):
+        make_method("daezsl", **{**SMALL, "learning_rate": 1e25}).fit(*make_synthetic()[:3])
 
 
 @pytest.mark.slow
