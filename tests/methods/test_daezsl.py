@@ -9,6 +9,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.methods import make_method
+from aezsl.methods.daezsl.inputs import StoredFeatures
 from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
 from tests.methods.contract import MethodContract
 from tests.oracles.daezsl import daezsl_loss, decision_matrices
@@ -188,6 +189,12 @@ def test_seeds_differ():
     data = make_synthetic()
     one, two = (make_method("daezsl", **SMALL, random_state=seed).fit(*data[:3]) for seed in (0, 1))
     assert not np.array_equal(one.A1_, two.A1_)
+
+
+def test_parameters_are_checked_before_training_end_to_end():
+    data = make_synthetic()
+    with pytest.raises(ValueError, match=r"^epochs of DAEZSL must be a whole number of at least 1, got 0"):
+        make_method("daezsl", epochs=0).fit_end_to_end(StoredFeatures(data.X), data.y, data.S)
 
 
 def test_a_rate_at_which_the_loss_explodes_is_refused():

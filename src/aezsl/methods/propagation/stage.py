@@ -95,7 +95,9 @@ class BalancedPropagation(Declared):
             return np.full(n_classes, 1 / n_classes)
         shares = np.asarray(self.totals, dtype=np.float64)
         if shares.shape != (n_classes,):
-            raise ValueError(f"totals must be one positive share for each of {n_classes} classes, got {self.totals!r}")
+            raise ValueError(
+                f"totals must be one share for each of {n_classes} classes, got {len(shares)}: give one per class"
+            )
         given: Array = shares / shares.sum()
         return given
 
