@@ -6,6 +6,7 @@ from kedro.io import DatasetError
 
 from aezsl.errors import DataError
 from aezsl.methods import make_method
+from aezsl.methods.shared.ranking_sgd import compatibilities
 from aezsl.runs import crash
 
 
@@ -47,16 +48,13 @@ def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
     assert not (tmp_path / "info.log").exists()
 
 
-def spoilt(X):
-    with pytest.raises(ValueError) as caught:
-        make_method("eszsl", gamma=X).fit(np.ones((4, 2)), [0, 0, 1, 1], np.eye(2))
-    return caught.value
-
-
 def test_a_value_error_is_the_project_s_where_its_own_code_raises_it():
-    refused, accident = spoilt(-1.0), spoilt(np.ones(2))  # numpy complains of the truth of an array
-    assert crash.own_error(refused) is refused
-    assert crash.own_error(accident) is None
+    with pytest.raises(ValueError, match="gamma of ESZSL") as refused:
+        make_method("eszsl", gamma=-1.0).check_parameters()
+    with pytest.raises(ValueError, match="matmul") as accident:  # numpy's words
+        compatibilities(np.ones((1, 3, 2)), np.ones((4, 2)), np.eye(2))
+    assert crash.own_error(refused.value) is refused.value
+    assert crash.own_error(accident.value) is None
 
 
 def test_the_log_is_begun_anew_when_it_is_large_and_done_without_where_it_cannot_be(tmp_path, monkeypatch):

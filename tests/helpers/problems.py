@@ -1,5 +1,6 @@
 """A small problem with a projection shift, and pipelines run on it in memory."""
 
+import dataclasses
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -17,6 +18,10 @@ from aezsl.selection import SelectionStore, held_out_mask
 from tests.helpers import ROOT
 from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic
+
+#: Ways to normalise of which a method chooses.
+FEATURES = [["standardise"], ["l2", "centre"]]
+SEMANTICS = [[], ["standardise"]]
 
 
 class Kept(MemoryDataset):
@@ -47,6 +52,17 @@ def make_problem(setting, data=None):
         unseen_names=[f"unseen {i}" for i in range(len(data.S_new))],
         test_ids=[str(i) for i in range(len(X_test))],
     )
+
+
+def dimmed(X):
+    """Images of very different lengths, which say nothing of their classes: unit length is better than none."""
+    return X * np.exp(2 * np.random.default_rng(0).normal(size=(len(X), 1)))
+
+
+def make_raw(features=FEATURES, semantics=SEMANTICS, setting="zsl"):
+    problem = make_problem(setting, make_synthetic(n_seen=16, n_unseen=5, per_class=10, noise=1.0))
+    ways = {"features": features, "semantics": semantics}
+    return dataclasses.replace(problem, X_train=dimmed(problem.X_train), X_test=dimmed(problem.X_test), ways=ways)
 
 
 def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, parameter_files=None, recipe=None):

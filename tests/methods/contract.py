@@ -335,9 +335,11 @@ class MethodContract:
         expected = fitted.decision_function(data.X_new, data.S_new)
         np.testing.assert_array_equal(again.decision_function(data.X_new, data.S_new), expected)
 
-    def test_parameters_of_another_kind_are_refused_by_fit(self, data):
+    @pytest.mark.parametrize("bad", [object(), "", -1, -0.5, np.nan, np.inf])
+    def test_what_no_parameter_may_be_is_refused_by_fit(self, data, bad):
+        """No number of any method is below zero, and no text is empty; other bounds: ``test_parameters``."""
         for parameter in method_class(self.method).declared():
-            model = make_method(self.method).set_params(**{parameter.name: object()})
+            model = make_method(self.method).set_params(**{parameter.name: bad})
             with pytest.raises(ValueError, match=f"^{parameter.name} of {type(model).__name__} must be "):
                 model.fit(*data[:3])
 

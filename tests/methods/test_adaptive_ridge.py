@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from sklearn.linear_model import Ridge
 
 from aezsl.methods import make_method
@@ -19,8 +18,3 @@ def test_prototypes_are_those_of_a_weighted_regression():
     for s, a, prototype in zip(cosines(data.S_new, data.S), data.S_new, found.T, strict=True):
         model = Ridge(alpha=2.0, fit_intercept=False).fit(data.S[data.y], data.X, sample_weight=s[data.y] ** 2)
         np.testing.assert_allclose(prototype, model.predict(a[None])[0], rtol=1e-7, atol=1e-9)
-
-
-def test_lam_must_be_positive():
-    with pytest.raises(ValueError, match="lam must be positive"):
-        make_method("adaptive_ridge", lam=0.0).fit(*make_synthetic()[:3])

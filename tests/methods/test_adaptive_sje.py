@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from aezsl.methods import make_method
 from tests.methods.contract import MethodContract
@@ -24,8 +23,3 @@ def test_one_own_step_counts_samples_by_their_class():
         w = s[data.y] ** 2
         pushed = (w / w.mean())[:, None] * (data.S[data.y] - data.S[worst])
         np.testing.assert_allclose(p, (start + 0.5 * data.X.T @ pushed / n) @ a, atol=1e-5)
-
-
-def test_own_passes_must_be_some():
-    with pytest.raises(ValueError, match="n_own_epochs must be at least 1, got 0"):
-        make_method("adaptive_sje", n_own_epochs=0).fit(*make_synthetic()[:3])

@@ -127,9 +127,12 @@ def test_unknown_parameters_are_refused():
         type(make_method("aezsl_lr"))(speed=3)
 
 
-def test_refinement_s_parameters_are_checked_when_fitting(data):
-    with pytest.raises(ValueError, match="nu must be positive"):
-        make_method("aezsl_lr", nu=0.0).fit(*data[:3])
+def test_refinement_s_parameters_are_checked_around_a_fitted_base_and_when_loaded(data, model):
+    base = make_method("aezsl", **LAMBDAS).fit(*data[:3])
+    with pytest.raises(ValueError, match=r"^nu of AEZSLLR must be a number above 0, got 0\.0"):
+        make_method("aezsl_lr", nu=0.0).fit_around(base, SeenData(*data[:3]))
+    with pytest.raises(ValueError, match=r"^k of AEZSLLR must be a whole number of at least 1, got 0"):
+        make_method("aezsl_lr", k=0).set_state(model.get_state())
 
 
 def test_parameters_are_those_of_the_base_and_of_the_refinement():

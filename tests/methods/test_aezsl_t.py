@@ -110,22 +110,7 @@ def test_validation_pools_are_drawn_both_ways(data, monkeypatch):
     assert max(asked) > 2 * min(asked)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"balance": 1.5}, "balance must lie in 0 .. 1"),
-        ({"graph_weight": -1.0}, "graph_weight must not be negative"),
-        ({"n_neighbors": 0}, "n_neighbors must be a positive integer"),
-        ({"ridge": 0.0}, "ridge must be positive"),
-        ({"totals": "equal"}, "'uniform', 'estimated' or one share per class"),
-    ],
-)
-def test_bad_parameters_are_refused(data, bad, message):
-    with pytest.raises(ValueError, match=message):
-        make_method("aezsl_t", **bad).fit(*data[:3])
-
-
 def test_shares_of_another_number_of_classes_are_refused(data):
     model = make_method("aezsl_t", totals=[0.5, 0.5]).fit(*data[:3])
-    with pytest.raises(ValueError, match="one positive share for each of 8 classes"):
+    with pytest.raises(ValueError, match="one share for each of 8 classes, got 2"):
         model.adapt(data.S_new, data.X_new)

@@ -46,9 +46,3 @@ def test_length_of_the_targets_does_not_matter():
     np.testing.assert_allclose(
         model.decision_function(data.X_new, data.S_new * scale), model.decision_function(data.X_new, data.S_new)
     )
-
-
-def test_at_least_one_class_is_combined():
-    data = make_synthetic()
-    with pytest.raises(ValueError, match="T must be at least 1"):
-        make_method("conse", T=0).fit(*data[:3])

@@ -114,10 +114,3 @@ def test_a_class_related_to_none_is_the_mean_of_all():
     classifier = plain().fit(data.X, data.y, S).adapt(stranger)
     mean = plain().fit(data.X, data.y, S).W_.mean(axis=1)
     np.testing.assert_allclose(np.append(classifier.classifiers[:, 0], classifier.offset), mean)
-
-
-@pytest.mark.parametrize(("bad", "message"), [({"n_related": 0}, "at least 1"), ({"metric": "cosine"}, "dice")])
-def test_bad_parameters_are_refused(bad, message):
-    data = make_synthetic()
-    with pytest.raises(ValueError, match=message):
-        make_method("costa", **bad).fit(*data[:3])

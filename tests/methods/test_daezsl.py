@@ -9,6 +9,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.methods import make_method
+from aezsl.methods.daezsl.inputs import StoredFeatures
 from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
 from tests.methods.contract import MethodContract
 from tests.oracles.daezsl import daezsl_loss, decision_matrices
@@ -190,19 +191,15 @@ def test_seeds_differ():
     assert not np.array_equal(one.A1_, two.A1_)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"masks": "half"}, "masks must be one of"),
-        ({"start": "warm"}, "start one of"),
-        ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
-        ({"epochs": 0}, "epochs must be at least 1"),
-        ({"learning_rate": 1e25}, "lower learning_rate"),
-    ],
-)
-def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        make_method("daezsl", **{**SMALL, **bad}).fit(*make_synthetic()[:3])
+def test_parameters_are_checked_before_training_end_to_end():
+    data = make_synthetic()
+    with pytest.raises(ValueError, match=r"^epochs of DAEZSL must be a whole number of at least 1, got 0"):
+        make_method("daezsl", epochs=0).fit_end_to_end(StoredFeatures(data.X), data.y, data.S)
+
+
+def test_a_rate_at_which_the_loss_explodes_is_refused():
+    with pytest.raises(ValueError, match="lower learning_rate"):
+        make_method("daezsl", **{**SMALL, "learning_rate": 1e25}).fit(*make_synthetic()[:3])
 
 
 @pytest.mark.slow

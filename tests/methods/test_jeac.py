@@ -155,17 +155,3 @@ def test_without_a_pool_there_is_no_round():
         Y = np.eye(len(data.S))[data.y] @ data.S
         D = np.linalg.solve(Y.T @ Y + np.eye(10), Y.T @ data.X)
         np.testing.assert_array_equal(classifier.predict(data.X_new), nearest(data.X_new, data.S_new @ D))
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"lam": 0.0}, "must be positive"),
-        ({"gam": 0.0}, "must be positive"),
-        ({"max_rounds": 0}, "at least 1"),
-        ({"start": "random"}, "'ridge' or 'clusters'"),
-    ],
-)
-def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(make_synthetic(), **bad)

@@ -109,20 +109,3 @@ def test_weights_of_the_class_s_fit_share_one_training(monkeypatch):
 def test_dictionary_stays_in_the_unit_ball(fitted):
     _, model = fitted
     assert np.linalg.norm(model.D_, axis=1).max() <= 1 + 1e-12
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"n_atoms": 0}, "at least 1"),
-        ({"n_rounds": 0}, "at least 1"),
-        ({"lam_w": 0.0}, "must be positive"),
-        ({"lam_s": -1.0}, "must be positive"),
-        ({"lam_v": 0.0}, "must be positive"),
-        ({"precision": 0.0}, "must be positive"),
-        ({"class_fit": -1.0}, "must not be negative"),
-    ],
-)
-def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        make_method("jlse", **bad).fit(*make_synthetic()[:3])

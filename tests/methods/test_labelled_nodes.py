@@ -151,12 +151,6 @@ def test_a_fit_on_statistics_knows_no_image(generalized):
     np.testing.assert_array_equal(by_sums.adapt(targets, pool).labels, adapted(generalized, 0).labels)
 
 
-@pytest.mark.parametrize("bad", [-1, 2.5])
-def test_bad_numbers_of_labelled_images_are_refused(generalized, bad):
-    with pytest.raises(ValueError, match="labelled must be a whole number, 0 or more"):
-        make_method("aezsl_t", labelled=bad).fit(*generalized[0])
-
-
 def test_seen_targets_have_a_graph_weight_of_their_own(generalized):
     (X, y, S), targets, pool, _ = generalized
     model = make_method("aezsl_t", **LAMBDAS, graph_weight=7.0, seen_graph_weight=3.0).fit(X, y, S)

@@ -30,5 +30,5 @@ def test_methods_selected_on_the_same_folds_share_them_where_that_is_wanted(monk
     shared = Once() if share else None
     methods = {"eszsl": "lam", "sync": "lam", "aezsl": "lambda1"}
     for name, parameter in methods.items():
-        cross_validate(make_method(name), *data[:3], folds, {parameter: [0.1, 1.0]}, shared)
+        cross_validate(make_method(name), *data[:3], folds, {parameter: [0.1, 1.0]}, shared=shared)
     assert len(made) == len(folds) * (1 if share else len(methods))

@@ -69,10 +69,3 @@ def test_solutions_are_kept_by_loss_and_strength(data):
     assert models.one_vs_rest_svm(data.y, len(data.S), 1.0) is not first
     softmax_of = softmax_models(data.X, data.y)
     assert softmax_of(1.0) is softmax_of(1.0)
-
-
-def test_strength_must_be_positive(data):
-    with pytest.raises(ValueError, match="C must be positive, got 0"):
-        LinearModels(SeenData(*data[:3])).one_vs_rest_svm(data.y, len(data.S), 0)
-    with pytest.raises(ValueError, match="C must be positive, got 0"):
-        softmax_models(data.X, data.y)(0)

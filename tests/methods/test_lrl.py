@@ -185,18 +185,3 @@ def test_seen_and_new_classes_are_told_apart_together():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.mean(fitted(data).adapt(both, pool).labels == true) > 0.6
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"beta": 0.0}, "beta must be positive"),
-        ({"gamma": 0.0}, "gamma must be positive"),
-        ({"rho": -1.0}, "rho not negative"),
-        ({"n_neighbors": 0}, "n_neighbors at least 1"),
-        ({"upper": 0.5}, "upper at least 1"),
-    ],
-)
-def test_bad_parameters_are_refused(data, bad, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(data, **bad)

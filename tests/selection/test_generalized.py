@@ -18,8 +18,7 @@ from aezsl.selection import (
     validated_constant,
 )
 from aezsl.selection.ties import compared_to_best, lead
-from tests.helpers.problems import make_problem
-from tests.selection.test_normalisation import make_raw
+from tests.helpers.problems import make_problem, make_raw
 from tests.synthetic import make_synthetic
 
 GRID = {"gamma": [0.01, 1.0, 100.0], "lam": [0.1, 10.0]}

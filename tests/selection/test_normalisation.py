@@ -1,7 +1,5 @@
 """Every method chooses how vectors are normalised, together with its parameters."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,24 +20,11 @@ from aezsl.selection import (
     suitable_normalisations,
 )
 from aezsl.serving.assembly import assemble_problem
-from tests.helpers.problems import make_problem
+from tests.helpers.problems import FEATURES, dimmed, make_raw
 from tests.synthetic import make_synthetic
 
 SETTINGS = {"rule": "random", "n_folds": 2, "seed": 0, "fraction": None}
 GRID = {"gamma": [0.01, 1.0, 100.0], "lam": [0.1, 10.0]}
-FEATURES = [["standardise"], ["l2", "centre"]]
-SEMANTICS = [[], ["standardise"]]
-
-
-def dimmed(X):
-    """Images of very different lengths, which say nothing of their classes: unit length is better than none."""
-    return X * np.exp(2 * np.random.default_rng(0).normal(size=(len(X), 1)))
-
-
-def make_raw(features=FEATURES, semantics=SEMANTICS, setting="zsl"):
-    problem = make_problem(setting, make_synthetic(n_seen=16, n_unseen=5, per_class=10, noise=1.0))
-    ways = {"features": features, "semantics": semantics}
-    return dataclasses.replace(problem, X_train=dimmed(problem.X_train), X_test=dimmed(problem.X_test), ways=ways)
 
 
 @pytest.fixture

@@ -89,8 +89,8 @@ def _text(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
                         longer.setdefault(short, count)
             line = lines.readline()
     if longer:
-        name, count = next(iter(longer.items()))
-        raise DataError(f"{path}, vector {count}, of {name!r}: expected {dimension} numbers, got more; {FETCH_AGAIN}")
+        word, count = next(iter(longer.items()))
+        raise DataError(f"{path}, vector {count}, of {word!r}: expected {dimension} numbers, got more; {FETCH_AGAIN}")
     if header and count != header[0]:
         raise DataError(f"{path}: its first line says {header[0]} vectors, there are {count}; {FETCH_AGAIN}")
 

@@ -109,8 +109,13 @@ class AMP(ZeroShotClassifier):
     b_: Array
     scale_: float
 
+    def check_parameters(self) -> None:
+        """Refuse, beside single values, the variant that needs a neighbour and is given none."""
+        super().check_parameters()
+        if self.variant == "direct" and not self.k_seen:
+            raise ValueError("variant='direct' needs k_seen of at least 1, got 0: set it by set_params(k_seen=...)")
+
     def _fit(self, seen: SeenData) -> None:
-        self._check_parameters()
         U, l = seen.spectrum()
         right = seen.once("amp", lambda: U.T @ (seen.statistics.sums.T @ seen.S))
         self.S_ = seen.S
@@ -123,23 +128,6 @@ class AMP(ZeroShotClassifier):
             self.W_, self.b_ = np.zeros((seen.n_features, 0)), np.zeros(0)
         else:
             self.W_, self.b_ = seen.once("softmax", lambda: softmax_models(seen.X, seen.y))(self.C)
-
-    def _check_parameters(self) -> None:
-        positive = {name: getattr(self, name) for name in ("lam", "C", "bandwidth", "image_bandwidth")}
-        if not min(positive.values()) > 0:
-            raise ValueError(f"lam, C and widths must be positive, got {positive}")
-        if not (self.k_seen >= 0 and self.k_unseen >= 1 and self.n_links >= 1):
-            raise ValueError(
-                "k_seen must be at least 0, k_unseen and n_links at least 1, got "
-                f"k_seen={self.k_seen}, k_unseen={self.k_unseen}, n_links={self.n_links}"
-            )
-        if self.links not in ("sr", "se", "both"):
-            raise ValueError(f"links must be sr, se or both, got {self.links!r}")
-        if self.variant not in ("paper", "direct") or (self.variant == "direct" and self.k_seen < 1):
-            raise ValueError(
-                "variant must be 'paper' or 'direct', the latter with k_seen at least 1, got "
-                f"{self.variant!r} with k_seen={self.k_seen}"
-            )
 
     def steps(self, S_target: Array) -> tuple[Array, Array]:
         """Transition probabilities Q (Cs, Cs) among seen classes and R (Cs, C) from them to the targets."""

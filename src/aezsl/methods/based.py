@@ -59,6 +59,12 @@ class BasedMethod(ZeroShotClassifier):
             raise TypeError(f"only a linear method can come first, and {cls.base} is not linear")
         return base
 
+    def check_parameters(self) -> None:
+        """Refuse what either of the two refuses."""
+        super().check_parameters()
+        self._base_class()(**self.base_params()).check_parameters()
+        self.stage(**self.stage_params()).check_parameters()
+
     def base_params(self) -> dict[str, Any]:
         """The parameters of the base method."""
         return {name: getattr(self, name) for name in _names(self._base_class())}
@@ -101,7 +107,7 @@ class BasedMethod(ZeroShotClassifier):
     def _adopt(self, base: ZeroShotClassifier) -> None:
         if not isinstance(base, self._base_class()):
             raise ValueError(f"{type(self).__name__} builds on {self.base}, not on {type(base).__name__}")
-        self.stage(**self.stage_params()).check_parameters()
+        self.check_parameters()
         self._base = base
         self.n_features_in_, self.n_semantics_in_ = base.n_features_in_, base.n_semantics_in_
 

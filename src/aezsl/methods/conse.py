@@ -55,8 +55,6 @@ class ConSE(ZeroShotClassifier):
     b_: Array
 
     def _fit(self, seen: SeenData) -> None:
-        if self.T < 1:
-            raise ValueError(f"T must be at least 1 seen class, got {self.T}")
         self.S_ = seen.S
         self.W_, self.b_ = seen.once("softmax", lambda: softmax_models(seen.X, seen.y))(self.C)
 

@@ -94,10 +94,6 @@ class COSTA(ZeroShotClassifier):
     trust_: Array
 
     def _fit(self, seen: SeenData) -> None:
-        if self.n_related is not None and self.n_related < 1:
-            raise ValueError(f"n_related must be at least 1 seen class, or None for all of them, got {self.n_related}")
-        if self.metric not in ("dice", "normalised", "sqrt", "binary"):
-            raise ValueError(f"metric must be dice, normalised, sqrt or binary, got {self.metric!r}")
         models = seen.once("linear models with intercept", lambda: LinearModels(seen))
         self.S_ = seen.S
         self.W_ = np.vstack(models.one_vs_rest_svm(seen.y, len(seen.S), self.C))  # the last row are the intercepts

@@ -68,8 +68,6 @@ class DeViSE(RankingMethod):
 
     def loss_settings(self) -> dict[str, Any]:
         """All violating classes count, or one of them."""
-        if self.violator not in ("all", "first"):
-            raise ValueError(f"violator must be 'all' or 'first', got {self.violator!r}")
         return {"violator": self.violator, "margin": self.margin}
 
     def class_vectors(self, S: Array) -> Array:

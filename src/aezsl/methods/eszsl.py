@@ -52,8 +52,6 @@ class ESZSL(LinearZeroShotClassifier):
     needs: ClassVar[Needs] = "statistics"
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.gamma > 0 and self.lam > 0):
-            raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
         (U, l), (V, t) = seen.spectrum(), seen.semantic_spectrum()
         N = seen.once("eszsl", lambda: (seen.statistics.sums @ U).T @ (seen.S @ V))  # U'X'YSV
         self._factors: tuple[Array, ...] = U, N / np.outer(l + self.gamma, t + self.lam), V.T

@@ -83,11 +83,6 @@ class EXEM(ZeroShotClassifier):
     gamma_: float
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.C > 0 and self.gamma > 0 and 0 < self.nu <= 1 and self.n_components >= 1):
-            raise ValueError(
-                "C and gamma must be positive, nu in (0, 1] and n_components at least 1, got "
-                f"C={self.C}, gamma={self.gamma}, nu={self.nu}, n_components={self.n_components}"
-            )
         mean, U, _ = seen.centred_spectrum()
         q = min(self.n_components, U.shape[1])
         if not q:

@@ -88,13 +88,6 @@ class JEaC(TransductiveMethod):
     energy_: float
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.lam > 0 and self.gam > 0 and self.max_rounds >= 1):
-            raise ValueError(
-                "lam and gam must be positive and max_rounds at least 1, got "
-                f"lam={self.lam}, gam={self.gam}, max_rounds={self.max_rounds}"
-            )
-        if self.start not in ("ridge", "clusters"):
-            raise ValueError(f"start must be 'ridge' or 'clusters', got {self.start!r}")
         self.S_, self.counts_, self.sums_ = seen.S, seen.statistics.counts, seen.statistics.sums
         self.energy_ = seen.once("jeac", lambda: _sum_of_squares(seen.statistics))
 

@@ -91,18 +91,8 @@ class JLSE(ZeroShotClassifier):
     W_: Array
 
     def _fit(self, seen: SeenData) -> None:
-        self._check_parameters()
         known = (self.n_atoms, self.lam_w, self.lam_s, self.precision, self.lam_v, self.n_rounds)
         self.B_, self.D_, self.W_ = seen.once(("jlse", *known), lambda: self._train(seen))
-
-    def _check_parameters(self) -> None:
-        if self.n_atoms < 1 or self.n_rounds < 1:
-            raise ValueError(f"n_atoms and n_rounds must be at least 1, got {self.n_atoms} and {self.n_rounds}")
-        penalties = {name: getattr(self, name) for name in ("lam_w", "lam_s", "lam_v", "precision")}
-        if min(penalties.values()) <= 0:
-            raise ValueError(f"penalties and precision must be positive, got {penalties}")
-        if not self.class_fit >= 0:
-            raise ValueError(f"class_fit must not be negative, got {self.class_fit}")
 
     def _train(self, seen: SeenData) -> tuple[Array, Array, Array]:
         X, S = np.asarray(seen.X, dtype=np.float64), seen.S.astype(np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array, Labels, unit_rows
-from aezsl.kinds import Count, Positive, Proportion
+from aezsl.kinds import AtLeastOne, Count, Positive, Proportion
 from aezsl.methods.base import Needs
 from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.seen import SeenData
@@ -70,7 +70,7 @@ class LargeMargin(TransductiveMethod):
 
     beta: Positive = 1.0
     lower: Proportion = 0.5
-    upper: Positive = 2.0
+    upper: AtLeastOne = 2.0
     centre: bool = True
     n_components: Count | None = 256
     single: bool = True
@@ -87,7 +87,6 @@ class LargeMargin(TransductiveMethod):
     W_: Array
 
     def _fit(self, seen: SeenData) -> None:
-        self._check_parameters()
         self.S_, self.y_ = seen.S, seen.y.copy()
         form = (self.n_components, self.single)
         self.mean_, self.axes_, self.rows_ = seen.once(("principal", *form), lambda: self._principal(seen))
@@ -105,16 +104,6 @@ class LargeMargin(TransductiveMethod):
         start = np.zeros((basis.shape[1], self.rows_.shape[1]))
         W: Array = basis @ train(self.rows_, U @ basis, no_pool, self.beta, start).W
         return W
-
-    def _check_parameters(self) -> None:
-        if not self.beta > 0:
-            raise ValueError(f"beta must be positive, got {self.beta}")
-        if not 0 <= self.lower <= 1 <= self.upper:
-            raise ValueError(f"lower must be 0 to 1 and upper at least 1, got lower={self.lower}, upper={self.upper}")
-        if not (self.max_rounds >= 1 and (self.n_components is None or self.n_components >= 1)):
-            raise ValueError(
-                f"max_rounds and n_components must be at least 1, got {self.max_rounds} and {self.n_components}"
-            )
 
     def class_vectors(self, S: Array) -> Array:
         """Class vectors (C, a) of semantics S."""

@@ -1,13 +1,13 @@
 """LatEm: several bilinear mappings, of which every pair of image and class picks its best."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from aezsl.arrays import Array
 from aezsl.kinds import Count, Positive, Seed
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.ranking_sgd import compatibilities, minimise_ranking_loss
+from aezsl.methods.shared.ranking_sgd import Violator, compatibilities, minimise_ranking_loss
 
 
 class LatEm(ZeroShotClassifier):
@@ -50,7 +50,7 @@ class LatEm(ZeroShotClassifier):
     n_maps: Count = 4
     learning_rate: Positive = 30.0
     n_epochs: Count = 20
-    violator: Literal["max", "random", "all", "first"] = "random"
+    violator: Violator = "random"
     batch_size: Count = 64
     random_state: Seed = 0
 

@@ -11,7 +11,6 @@ from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.large_margin import LargeMargin, Scene
-from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.shared.margin import TAU, Labelling, descend, linear_hinge, mapped_scores, train
 from aezsl.methods.targets import Targets
@@ -72,14 +71,6 @@ class LRL(LargeMargin):
         "X. Li, Y. Guo and D. Schuurmans. Semi-supervised zero-shot classification with label representation learning. "
         "ICCV 2015."
     )
-
-    def _fit(self, seen: SeenData) -> None:
-        if not ((self.gamma is None or self.gamma > 0) and self.rho >= 0 and self.n_neighbors >= 1):
-            raise ValueError(
-                "gamma must be positive, rho not negative and n_neighbors at least 1, got "
-                f"gamma={self.gamma}, rho={self.rho}, n_neighbors={self.n_neighbors}"
-            )
-        super()._fit(seen)
 
     def _learn(self, S_target: Array, pool: Array, targets: Targets) -> tuple[LinearClassifier, LabelHistory]:
         scene = self._scene(S_target, pool)

@@ -10,7 +10,6 @@ from aezsl.kinds import Seed
 from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.large_margin import LargeMargin, Scene
-from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.margin import Labelling, Machine, train
 from aezsl.methods.targets import Targets
 
@@ -70,11 +69,6 @@ class MaxMargin(LargeMargin):
     citation: ClassVar[str] = (
         "X. Li and Y. Guo. Max-margin zero-shot learning for multi-class classification. AISTATS 2015."
     )
-
-    def _fit(self, seen: SeenData) -> None:
-        if self.start not in ("balanced", "random"):
-            raise ValueError(f"start must be 'balanced' or 'random', got {self.start!r}")
-        super()._fit(seen)
 
     def _learn(self, S_target: Array, pool: Array, targets: Targets) -> tuple[LinearClassifier, LabelHistory]:
         scene = self._scene(S_target, pool)

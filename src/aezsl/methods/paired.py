@@ -71,6 +71,7 @@ class PairedTransductive(Paired, TransductiveMethod):
     grid: ClassVar[Mapping[str, list[Any]]] = {}
 
     def _learn(self, S_target: Array, pool: Array, targets: Targets) -> tuple[ScoringClassifier, LabelHistory]:
+        self.check_parameters()  # nothing of them went into fit, so they may have been set since
         texts, images = unit_rows(S_target), unit_rows(pool)
         history = LabelHistory((images @ texts.T).argmax(axis=1) if len(images) else np.empty(0, dtype=np.int64))
         parts = {"texts": texts, **self._propagate(images, texts, history)}

@@ -15,8 +15,8 @@ CLASS_VAR: Any = ClassVar
 class Declared(BaseEstimator):
     """An estimator whose constructor follows from its class body, as scikit-learn wants it: it only stores.
 
-    An annotated attribute that has a value is a parameter, ``lam: float = 1.0``. One without a value is fitted, and a
-    ``ClassVar`` is neither. A subclass has the parameters of its parents too, but for those that it fixes. One that
+    An annotated attribute that has a value is a parameter, ``lam: Positive = 1.0``. One without a value is fitted, and
+    a ``ClassVar`` is neither. A subclass has the parameters of its parents too, but for those that it fixes. One that
     writes its own ``__init__`` keeps it.
     """
 
@@ -43,7 +43,10 @@ class Declared(BaseEstimator):
                 yield Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=types[name])
 
     def check_parameters(self) -> None:
-        """Refuse values that are not of the declared kind; scikit-learn wants it done by ``fit``, not before."""
+        """Refuse values that are not of the declared kind; scikit-learn wants it done by ``fit``, not before.
+
+        A subclass adds what relates several parameters, and nothing that a kind can say.
+        """
         for parameter in self.declared():
             kind, value = kind_of(parameter), getattr(self, parameter.name)
             if not accepts(kind, value):

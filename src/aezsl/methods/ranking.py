@@ -30,13 +30,12 @@ class RankingMethod(LinearZeroShotClassifier):
 
     def _descend(self, seen: SeenData) -> Array:
         """The mapping (d, a) after all passes."""
-        W: Array
-        (W,) = minimise_ranking_loss(
+        W: Array = minimise_ranking_loss(
             seen.X,
             seen.y,
             self.class_vectors(seen.S),
             n_epochs=self.n_epochs,
             random_state=self.random_state,
             **self.descent_settings(),
-        )
+        )[0]
         return W

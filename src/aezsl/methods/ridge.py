@@ -44,8 +44,6 @@ class Ridge(ZeroShotClassifier):
     D_: Array  # (a, d)
 
     def _fit(self, seen: SeenData) -> None:
-        if not self.lam > 0:
-            raise ValueError(f"lam must be positive, got {self.lam}")
         self.D_ = signature_map(seen.S, seen.statistics, self.lam)
 
     def _adapt(self, targets: Targets) -> TargetClassifier:

@@ -80,12 +80,6 @@ class RKT(LinearZeroShotClassifier):
     second_: Array
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.sparsity > 0 and self.gamma > 0 and self.lam > 0):
-            raise ValueError(
-                f"sparsity, gamma and lam must be positive, got {self.sparsity}, {self.gamma} and {self.lam}"
-            )
-        if self.learn_from not in ("virtual", "both", "seen"):
-            raise ValueError(f"learn_from must be 'virtual', 'both' or 'seen', got {self.learn_from!r}")
         statistics = seen.statistics
         self.S_, self.counts_ = seen.once("rkt", lambda: seen.S.astype(np.float64)), statistics.counts
         self.sums_, self.second_ = statistics.sums, statistics.second_moment

@@ -1,9 +1,10 @@
 """SECML: attributes predicted for an image and those of a class, compared under a learnt metric."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from annotated_types import Gt, Le
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
 
@@ -13,6 +14,9 @@ from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 
 Parameters = dict[str, Array]
+
+#: The rank of the metric at most, in semantic dimensions.
+MOST = 1.2
 
 
 class SECML(ZeroShotClassifier):
@@ -72,7 +76,7 @@ class SECML(ZeroShotClassifier):
 
     lam: NotNegative = 1.0
     mu: NotNegative = 1e-4
-    n_components: Count | Positive | None = None
+    n_components: Count | Annotated[float, Gt(0), Le(MOST)] | None = None
     negatives: Literal["hard", "random"] = "random"
     n_epochs: Count = 5
     learning_rate: Positive = 0.01
@@ -99,7 +103,7 @@ class SECML(ZeroShotClassifier):
 
     def _fit(self, seen: SeenData) -> None:
         y, S = seen.y, seen.S
-        n_components = self._check_parameters(S.shape[1])
+        n_components = self._rank(S.shape[1])
         self.shift_ = S.min(axis=0).astype(np.float64)
         self.unit_ = float(np.median(pdist(S))) or 1.0
         # Single precision: the noise of the descent is far above its rounding.
@@ -152,27 +156,18 @@ class SECML(ZeroShotClassifier):
         hardest: Labels = closeness.argmax(axis=1)
         return hardest
 
-    def _check_parameters(self, a: int) -> int:
-        """Refuses bad values; the rank of the metric for a semantic dimensions."""
-        if not (self.lam >= 0 and self.mu >= 0 and self.learning_rate > 0):
-            raise ValueError(
-                "lam and mu must not be negative and learning_rate must be positive, "
-                f"got lam={self.lam}, mu={self.mu}, learning_rate={self.learning_rate}"
-            )
-        if self.negatives not in ("hard", "random"):
-            raise ValueError(f"negatives must be 'hard' or 'random', got {self.negatives!r}")
-        if self.n_epochs < 1 or self.batch_size < 1:
-            raise ValueError(f"n_epochs and batch_size must be at least 1, got {self.n_epochs} and {self.batch_size}")
-        most = round(1.2 * a)
+    def _rank(self, a: int) -> int:
+        """The rank of the metric for ``a`` semantic dimensions."""
         if self.n_components is None:
             return a
-        share = isinstance(self.n_components, float)
-        n_components = max(1, round(self.n_components * a)) if share else self.n_components
-        if self.n_components <= 0 or n_components > most:
+        if isinstance(self.n_components, float):
+            return max(1, round(self.n_components * a))
+        if self.n_components > round(MOST * a):
             raise ValueError(
-                f"n_components must be 1 .. {most}, a share above 0 and up to 1.2, or None, got {self.n_components}"
+                f"n_components must be at most {round(MOST * a)} for {a} semantic dimensions, got {self.n_components}: "
+                "give fewer, or a share of the dimensions"
             )
-        return int(n_components)
+        return int(self.n_components)
 
 
 def consistency_loss(

@@ -1,14 +1,13 @@
 """SMS: one space of class models for seen and target classes, learnt with the labels of the pool."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import class_sums
-from aezsl.kinds import Count, Positive
+from aezsl.kinds import AtLeastOne, Count, Positive
 from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.seen import SeenData
@@ -67,7 +66,7 @@ class SMS(TransductiveMethod):
     alpha: Positive = 10.0
     lam: Positive = 1.0
     balance: bool = True
-    spread: Annotated[float, Ge(1)] = 2.0
+    spread: AtLeastOne = 2.0
     max_rounds: Count = 50
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
@@ -89,12 +88,6 @@ class SMS(TransductiveMethod):
     n_: int
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.alpha > 0 and self.lam > 0):
-            raise ValueError(f"alpha and lam must be positive, got alpha={self.alpha}, lam={self.lam}")
-        if not (self.spread >= 1 and self.max_rounds >= 1):
-            raise ValueError(
-                f"spread and max_rounds must be at least 1, got spread={self.spread}, max_rounds={self.max_rounds}"
-            )
         (U, l), (B, t) = seen.spectrum(), seen.semantic_spectrum()
         statistics = seen.statistics
         right = seen.once("sms", lambda: (statistics.sums @ U).T @ (seen.S @ B))

@@ -80,8 +80,6 @@ class SSE(ZeroShotClassifier):
     gamma_: float
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.gamma > 0 and self.lam > 0):
-            raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
         V, M = seen.once("sse", lambda: class_intersections(seen))
         self.S_, self.V_, self.gamma_ = seen.S, V, float(self.gamma)
         unit = unit_rows(seen.S)

@@ -91,21 +91,11 @@ class StructuredPrediction(TransductiveMethod):
     map_: Array
 
     def _fit(self, seen: SeenData) -> None:
-        self._check_parameters()
         if self.space == "visual":
             self.map_ = signature_map(seen.S, seen.statistics, self.gam)
         else:
             U, l = seen.spectrum()
             self.map_ = U @ ((U.T @ (seen.statistics.sums.T @ seen.S)) / (l + self.gam)[:, None])
-
-    def _check_parameters(self) -> None:
-        if not (self.gam > 0 and self.kappa >= 0):
-            raise ValueError(f"gam must be positive and kappa not negative, got gam={self.gam}, kappa={self.kappa}")
-        for name, known in (("space", ("visual", "semantic")), ("start", ("prototypes", "clusters"))):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, got {getattr(self, name)!r}")
-        if not (self.n_init >= 1 and self.max_rounds >= 1):
-            raise ValueError(f"n_init and max_rounds must be at least 1, got {self.n_init} and {self.max_rounds}")
 
     def places(self, S: Array) -> Array:
         """Where classes with semantics S (C, a) are expected in the latent space."""

@@ -14,7 +14,7 @@ from aezsl.kinds import Count, Positive
 from aezsl.methods.base import LinearZeroShotClassifier
 from aezsl.methods.seen import SeenData
 
-LOSSES = ("ovo", "cs", "struct")
+Loss = Literal["ovo", "cs", "struct"]
 
 
 class SynC(LinearZeroShotClassifier):
@@ -58,7 +58,7 @@ class SynC(LinearZeroShotClassifier):
 
     lam: Positive = 2.0**-17
     scale: Positive = 0.5
-    loss: Literal["ovo", "cs", "struct"] = "ovo"
+    loss: Loss = "ovo"
     max_iter: Count = 200
 
     # Powers of two; the authors' grids are wider. W is trained once per lam, so that values of scale cost little.
@@ -75,10 +75,6 @@ class SynC(LinearZeroShotClassifier):
     unit_: float
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.lam > 0 and self.scale > 0):
-            raise ValueError(f"lam and scale must be positive, got lam={self.lam}, scale={self.scale}")
-        if self.loss not in LOSSES:
-            raise ValueError(f"unknown loss {self.loss!r}; expected one of: {', '.join(LOSSES)}")
         A = unit_rows(seen.S)
         unit = float(np.median(pdist(A))) or 1.0
         U, l = seen.spectrum()
@@ -101,7 +97,7 @@ class SynC(LinearZeroShotClassifier):
 
 
 def seen_classifiers(
-    Z: Array, l: Array, y: Labels, distances: Array, U: Array, lam: float, loss: str, max_iter: int
+    Z: Array, l: Array, y: Labels, distances: Array, U: Array, lam: float, loss: Loss, max_iter: int
 ) -> Array:
     """W (C, d) that minimises the regularised loss, for features Z = XU on the eigenvectors U of X'X."""
     n, C = len(Z), len(distances)

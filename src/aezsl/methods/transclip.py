@@ -69,8 +69,6 @@ class TransCLIP(PairedTransductive):
     against_collapse: ClassVar[str] = "a larger lam keeps labels nearer to the texts' answers"
 
     def _propagate(self, images: Array, texts: Array, history: LabelHistory) -> dict[str, Array]:
-        if not (self.lam > 0 and self.scale > 0 and min(self.n_neighbors, self.max_rounds, self.n_inner) >= 1):
-            raise ValueError("lam and scale must be positive; n_neighbors, max_rounds and n_inner at least 1")
         if not len(images):  # a density that is the same everywhere
             return {"means": texts, "precisions": np.zeros(texts.shape[1])}
         answers = log_softmax(self.scale * images @ texts.T, axis=1)

@@ -93,17 +93,6 @@ class TZSAR(TransductiveMethod):
     n_: int
 
     def _fit(self, seen: SeenData) -> None:
-        if not (self.gamma_a > 0 and self.gamma_i >= 0):
-            raise ValueError(
-                f"gamma_a must be positive and gamma_i not negative, got {self.gamma_a} and {self.gamma_i}"
-            )
-        if self.n_nearest < 1 or self.n_neighbors < 1 or self.rounds < 0:
-            raise ValueError(
-                "n_nearest and n_neighbors must be at least 1 and rounds at least 0, got "
-                f"n_nearest={self.n_nearest}, n_neighbors={self.n_neighbors}, rounds={self.rounds}"
-            )
-        if self.hubness not in ("none", "nrm", "gc"):
-            raise ValueError(f"hubness must be none, nrm or gc, got {self.hubness!r}")
         statistics = seen.statistics
         self.mean_ = seen.S.mean(axis=0) if self.centre else np.zeros(seen.S.shape[1])
         self.gram_ = seen.once("tzsar", lambda: statistics.second_moment)

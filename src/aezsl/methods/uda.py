@@ -117,26 +117,10 @@ class UDA(TransductiveMethod):
     nonnegative_: int
 
     def _fit(self, seen: SeenData) -> None:
-        self._check_parameters()
         self.D_ = signature_map(seen.S, seen.statistics, self.lam)
         self.nonnegative_ = int(bool((seen.S >= 0).all()) if self.codes == "auto" else self.codes == "nonnegative")
         for name, value in IAP(C=self.C).fit_seen(seen).get_state().items():
             setattr(self, f"{IAP_STATE}{name}", value)
-
-    def _check_parameters(self) -> None:
-        for name in ("l1", "lam", "temperature", "code_tol"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if not (self.l2 >= 0 and self.l3 >= 0):
-            raise ValueError(f"l2 and l3 must not be negative, got l2={self.l2}, l3={self.l3}")
-        if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha must be between 0 and 1, got {self.alpha}")
-        for name in ("n_neighbors", "max_rounds", "code_iterations"):
-            if not getattr(self, name) >= 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name, known in (("codes", ("auto", "nonnegative", "free")), ("decide", ("propagation", "nearest"))):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
 
     def posteriors(self, X: Array, A: Array) -> Array:
         """Probabilities (m, C) of the classes with semantics A by indirect attribute prediction."""

@@ -69,8 +69,6 @@ class ZLaP(PairedTransductive):
     against_collapse: ClassVar[str] = "a smaller alpha keeps labels nearer to the texts"
 
     def _propagate(self, images: Array, texts: Array, history: LabelHistory) -> dict[str, Array]:
-        if not (0 < self.alpha < 1 and min(self.beta, self.gamma) >= 0 and self.n_neighbors >= 1):
-            raise ValueError("alpha must lie between 0 and 1, beta and gamma not below 0, n_neighbors at least 1")
         m = len(images)
         of_texts = self._ties(images @ texts.T, self.beta)
         of_images = cosine_graph(images, self.n_neighbors, self.gamma)

@@ -153,7 +153,7 @@ def _read_requests_first() -> None:
             raise RequestError(f"all rows must have one of the columns {', '.join(COLUMNS)}: {reason}") from error
 
     predict.of_aezsl = True  # type: ignore[attr-defined]
-    PyFuncModel.predict = predict
+    PyFuncModel.predict = predict  # type: ignore[method-assign]
 
 
 def make_signature() -> Any:

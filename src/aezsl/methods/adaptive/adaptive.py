@@ -7,7 +7,7 @@ from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.classifiers import LinearClassifier, TargetClassifier
 from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.similarity import SimilarityWeights, Weighting, check_weighting
+from aezsl.methods.shared.similarity import SimilarityWeights, Weighting
 from aezsl.methods.targets import Targets
 
 
@@ -42,7 +42,6 @@ class Adaptive(ZeroShotClassifier):
     S_: Array  # (Cs, a) seen semantics
 
     def _fit(self, seen: SeenData) -> None:
-        check_weighting(self.weighting)
         self.S_ = seen.S
         self._fit_tasks(seen)
 

@@ -56,8 +56,6 @@ class AdaptiveESZSL(Adaptive, LinearZeroShotClassifier):
     seen_classifiers_: Array  # (d, Cs) of the seen classes, by ridge regression
 
     def _fit_tasks(self, seen: SeenData) -> None:
-        if not (self.gamma > 0 and self.lam > 0):
-            raise ValueError(f"gamma and lam must be positive, got gamma={self.gamma}, lam={self.lam}")
         self.Q_, _ = seen.semantic_spectrum()
         self.seen_classifiers_ = seen.once(("ridge classifiers", self.gamma), lambda: self._ridge_classifiers(seen))
 

@@ -45,8 +45,6 @@ class AdaptiveRidge(Adaptive):
     counts_: Array  # (Cs,)
 
     def _fit_tasks(self, seen: SeenData) -> None:
-        if not self.lam > 0:
-            raise ValueError(f"lam must be positive, got {self.lam}")
         self.Q_, _ = seen.semantic_spectrum()
         self.sums_, self.counts_ = seen.statistics.sums, seen.statistics.counts.astype(np.float64)
 

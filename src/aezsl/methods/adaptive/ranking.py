@@ -12,7 +12,7 @@ from aezsl.methods.classifiers import LinearClassifier
 from aezsl.methods.ranking import RankingMethod
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.linalg import row_space_eigh
-from aezsl.methods.shared.ranking_sgd import RankingDescent, check_descent
+from aezsl.methods.shared.ranking_sgd import RankingDescent
 from aezsl.methods.targets import Targets
 
 
@@ -39,10 +39,6 @@ class AdaptiveRanking(Adaptive, RankingMethod):
     generator_: Labels  # the state of the random numbers then: the bytes of its JSON
 
     def _fit_tasks(self, seen: SeenData) -> None:
-        settings = self.descent_settings()
-        check_descent(settings["violator"], settings["margin"], self.learning_rate, self.n_epochs, self.batch_size, 1)
-        if self.n_own_epochs < 1:
-            raise ValueError(f"n_own_epochs must be at least 1, got {self.n_own_epochs}")
         self.X_ = seen.once("single precision", lambda: np.array(seen.X, dtype=np.float32))
         self.y_ = seen.once("own labels", seen.y.copy)  # the caller's array may change later
         self.basis_ = seen.once("class vectors", lambda: row_space_eigh(self.class_vectors(seen.S))[0])

@@ -22,7 +22,7 @@ from aezsl.methods.aezsl.sweeps import sweep_targets
 from aezsl.methods.base import LinearZeroShotClassifier, Needs
 from aezsl.methods.classifiers import TargetClassifier
 from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.similarity import SimilarityWeights, Weighting, check_weighting
+from aezsl.methods.shared.similarity import SimilarityWeights, Weighting
 from aezsl.methods.targets import Targets
 
 #: From this many targets on, one solution costs less streamed than from eigenvectors that are kept.
@@ -106,24 +106,17 @@ class AEZSL(LinearZeroShotClassifier):
     Q_: Array  # (a, r) orthonormal basis of the rows of S
     counts_: Array  # (Cs,) samples per seen class
 
+    def check_parameters(self) -> None:
+        """Refuse, beside single values, weights that leave the mappings undetermined together."""
+        super().check_parameters()
+        self.lambdas.check()
+
     def _fit(self, seen: SeenData) -> None:
-        self._check_parameters()
         self.U_, self.l_ = seen.spectrum()
         self.Q_, _ = seen.semantic_spectrum()
         self.M_ = seen.once("aezsl", lambda: (seen.statistics.sums @ self.U_).T)
         self.S_ = np.asarray(seen.S, dtype=np.float64)
         self.counts_ = seen.statistics.counts.astype(np.float64)
-
-    def _check_parameters(self) -> None:
-        self.lambdas.check()
-        check_weighting(self.weighting)
-        if self.solver not in ("direct", "alternating"):
-            raise ValueError(f"unknown solver {self.solver!r}; expected 'direct' or 'alternating'")
-        if not (self.tol > 0 and self.max_iter >= 1 and self.memory_mb > 0):
-            raise ValueError(
-                "tol and memory_mb must be positive and max_iter at least 1, "
-                f"got tol={self.tol}, memory_mb={self.memory_mb}, max_iter={self.max_iter}"
-            )
 
     def _adapt(self, targets: Targets) -> AEZSLClassifier:
         S_target = targets.S

@@ -48,8 +48,6 @@ class Lambdas(NamedTuple):
 
     def check(self) -> None:
         """Refuse what leaves the mappings undetermined."""
-        if not all(np.isfinite(value) and value >= 0 for value in self):
-            raise ValueError(f"lambda1, lambda2 and lambda3 must be finite and not negative, got {self}")
         if self.lambda2 + self.lambda3 == 0:
             raise ValueError(
                 "lambda2 + lambda3 must be positive: without both, directions that no sample has are undetermined "

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
     from aezsl.methods.daezsl.network import AdaptiveNetwork, Checkpoint
 
-#: What masks may be, and where the mapping may start.
-MASKS = ("learned", "ones")
-STARTS = ("zero", "random", "eszsl")
-
 
 class DAEZSL(LinearZeroShotClassifier):
     r"""Deep adaptive embedding: one mapping, and per class a mask that a network makes from its semantics.
@@ -124,6 +120,7 @@ class DAEZSL(LinearZeroShotClassifier):
         The model then classifies what ``inputs.features`` gives with that encoder. ``inputs.encoder`` itself stays as
         it is: the search for the number of epochs and the final training both start from it.
         """
+        self.check_parameters()
         S = check_semantics("S", S)
         y = check_labels(y, len(inputs), len(S))
         self.n_features_in_, self.n_semantics_in_ = inputs.width, S.shape[1]
@@ -144,7 +141,7 @@ class DAEZSL(LinearZeroShotClassifier):
         self._fit_inputs(StoredFeatures(seen.X), seen.y, seen.S)
 
     def _fit_inputs(self, inputs: Inputs, y: Labels, S: Array) -> "torch.nn.Module | None":
-        self._validate(len(S))
+        self._check_classes(len(S))
         self.n_epochs_ = self.epochs
         self.history_accuracy_: Array = np.empty(0)
         if self.validation_fraction:
@@ -168,21 +165,7 @@ class DAEZSL(LinearZeroShotClassifier):
             )
         return best
 
-    def _validate(self, n_classes: int) -> None:
-        if self.masks not in MASKS or self.start not in STARTS:
-            raise ValueError(
-                f"masks must be one of {MASKS} and start one of {STARTS}, got {self.masks!r} and {self.start!r}"
-            )
-        for name in ("validation_fraction", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
-        for name in ("epochs", "patience", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("learning_rate", "mapping_rate"):
-            rate = getattr(self, name)
-            if rate is not None and not (np.isfinite(rate) and rate > 0):
-                raise ValueError(f"{name} must be positive, got {rate}")
+    def _check_classes(self, n_classes: int) -> None:
         if self.validation_fraction and n_classes < 4:
             raise ValueError(
                 f"early stopping needs at least 4 seen classes, got {n_classes}: set validation_fraction=0"

@@ -18,7 +18,6 @@ What decides the outcome, measured on CUB, Tiny ImageNet, Dogs and emoji:
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -199,19 +198,6 @@ class LabelRefinement(Declared):
         place = np.empty(len(U), dtype=np.int64)  # 0 for the best of its class, 1 for the second best ...
         place[order] = np.arange(len(U)) - np.searchsorted(classes[order], classes[order])
         return U[np.lexsort((doubt, place))[: self.k]]
-
-    def check_parameters(self) -> None:
-        """Refuse values that make no problem to solve."""
-        for name in ("k", "n_neighbors", "inner_iter", "n_components"):
-            value = getattr(self, name)
-            if not (value is None and name == "n_components") and (not isinstance(value, Integral) or int(value) < 1):
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
-        for name in ("gamma1", "gamma2", "gamma3", "inner_tol"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
-        for name in ("nu", "eps"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
 
 
 def transition_matrix(S: Array) -> Array:

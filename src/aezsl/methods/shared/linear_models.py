@@ -28,7 +28,6 @@ def softmax_models(X: Array, y: Labels) -> Callable[[float], tuple[Array, Array]
 
     @cache
     def solve(C: float) -> tuple[Array, Array]:
-        _check_positive(C)
         model = LogisticRegression(C=C, tol=1e-6, max_iter=1000).fit(centred, y)
         W, b = model.coef_.T.astype(np.float64), model.intercept_.astype(np.float64)
         if len(b) == 1:  # of two classes scikit-learn keeps the difference alone
@@ -36,11 +35,6 @@ def softmax_models(X: Array, y: Labels) -> Callable[[float], tuple[Array, Array]
         return W, b - mean @ W
 
     return solve
-
-
-def _check_positive(C: float) -> None:
-    if not C > 0:
-        raise ValueError(f"C must be positive, got {C}")
 
 
 class LinearModels:
@@ -97,7 +91,6 @@ class LinearModels:
         return self._solve("svm", loss, n_classes, C, 2.0)
 
     def _solve(self, name: str, loss: Loss, m: int, C: float, curvature: float) -> tuple[Array, Array]:
-        _check_positive(C)
         if (name, C) in self._solved:
             return self._solved[name, C]
         n, r = self.XU.shape

@@ -1,7 +1,7 @@
 """Ranking losses of bilinear compatibilities and their stochastic gradient descent (SJE, LatEm, DeViSE)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from aezsl.arrays import Array, Labels
 from aezsl.methods.shared.linalg import row_space_eigh
 
 #: How a sample's margin violations v_c enter its loss; see ``ranking_loss``.
-VIOLATORS = ("max", "random", "all", "first")
+Violator = Literal["max", "random", "all", "first"]
 
 
 def compatibilities(W: Array, X: Array, S: Array) -> tuple[Array, Labels]:
@@ -27,7 +27,7 @@ def ranking_loss(
     y: Labels,
     S: Array,
     margin: float,
-    violator: str,
+    violator: Violator,
     rng: np.random.Generator,
     importance: Array | None = None,
 ) -> tuple[float, Array]:
@@ -75,7 +75,7 @@ class RankingDescent:
     X: Array  # (n, d)
     y: Labels  # (n,)
     S: Array  # (C, r) class vectors on the basis
-    violator: str
+    violator: Violator
     margin: float
     learning_rate: float
     batch_size: int
@@ -112,7 +112,7 @@ def minimise_ranking_loss(
     y: Labels,
     S: Array,
     *,
-    violator: str,
+    violator: Violator,
     margin: float,
     learning_rate: float,
     n_epochs: int,
@@ -121,7 +121,6 @@ def minimise_ranking_loss(
     n_maps: int = 1,
 ) -> Array:
     """W (n_maps, d, a) after ``n_epochs`` passes of a ``RankingDescent``."""
-    check_descent(violator, margin, learning_rate, n_epochs, batch_size, n_maps)
     basis, _ = row_space_eigh(S)
     settings = {"violator": violator, "margin": margin, "learning_rate": learning_rate, "batch_size": batch_size}
     descent = RankingDescent.on_basis(X, y, S, basis, **settings)
@@ -129,14 +128,3 @@ def minimise_ranking_loss(
     W = descent.start(basis, rng, n_maps)
     descent.descend(W, n_epochs, rng)
     return W.astype(np.float64) @ basis.T
-
-
-def check_descent(violator: str, margin: float, learning_rate: float, *counts: Any) -> None:
-    """Refuse what no descent can use; counts : passes, samples per step, mappings."""
-    if violator not in VIOLATORS:
-        raise ValueError(f"unknown violator {violator!r}; expected one of: {', '.join(VIOLATORS)}")
-    if not (margin > 0 and learning_rate > 0):
-        raise ValueError(f"margin and learning_rate must be positive, got {margin} and {learning_rate}")
-    for name, count in zip(("n_epochs", "batch_size", "n_maps"), counts, strict=True):
-        if count < 1:
-            raise ValueError(f"{name} must be at least 1, got {count}")

@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from aezsl.arrays import Array
-from aezsl.errors import ParameterError
 
 #: The weight of a seen class, from its cosine with the target. Sharper ones count similar classes more.
 Weighting = Literal["none", "cosine", "cosine_squared", "cosine_power_4", "cosine_power_8", "centred_cosine_squared"]
@@ -22,7 +21,7 @@ class _Rule(NamedTuple):
     centred: bool = False
 
 
-_RULES: dict[str, _Rule] = {
+_RULES: dict[Weighting, _Rule] = {
     "none": _Rule(0),
     "cosine": _Rule(1),
     "cosine_squared": _Rule(2),
@@ -30,12 +29,6 @@ _RULES: dict[str, _Rule] = {
     "cosine_power_8": _Rule(8),
     "centred_cosine_squared": _Rule(2, centred=True),
 }
-
-
-def check_weighting(weighting: str) -> None:
-    """Refuse what is no weighting."""
-    if weighting not in _RULES:
-        raise ParameterError(f"unknown weighting {weighting!r}; expected one of: {', '.join(WEIGHTINGS)}")
 
 
 @dataclass(frozen=True)
@@ -58,9 +51,8 @@ class SimilarityWeights:
     power: int
 
     @classmethod
-    def of(cls, S: Array, weighting: str) -> "SimilarityWeights":
+    def of(cls, S: Array, weighting: Weighting) -> "SimilarityWeights":
         """For seen classes with semantics S (Cs, a), on the semantic dimensions or on any basis of the rows of S."""
-        check_weighting(weighting)
         power, centred = _RULES[weighting]
         centre = S.mean(axis=0) if centred else None
         lengths = _lengths(S, np.linalg.norm(S, axis=1), centre)
