@@ -82,6 +82,17 @@ def accepts(kind: Any, value: Any) -> bool:
     return fits and all(_within(limit, value) for limit in limits)
 
 
+def without_limits(kind: Any) -> Any:
+    """The kind without its ranges and choices: what type of value it is."""
+    kind, _ = _split(kind)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return Union.__getitem__(tuple(without_limits(part) for part in parts))
+    if origin is Literal:
+        return Union.__getitem__(tuple(type(option) for option in parts))
+    return types.GenericAlias(origin, tuple(map(without_limits, parts))) if isinstance(origin, type) else kind
+
+
 def describe(kind: Any) -> str:
     """What a value must be, as part of a sentence."""
     kind, limits = _split(kind)

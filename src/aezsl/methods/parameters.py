@@ -6,7 +6,7 @@ from typing import Any, ClassVar, get_origin
 
 from sklearn.base import BaseEstimator
 
-from aezsl.kinds import accepts, describe
+from aezsl.kinds import accepts, describe, without_limits
 
 #: What ``get_origin`` gives for a ClassVar.
 CLASS_VAR: Any = ClassVar
@@ -43,10 +43,13 @@ class Declared(BaseEstimator):
                 yield Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=types[name])
 
     def check_parameters(self) -> None:
-        """Refuse values that are not of the declared kind; scikit-learn wants it done by ``fit``, not before."""
+        """Refuse values of another type than the declared one; scikit-learn wants it done by ``fit``, not before.
+
+        Ranges and choices are each method's own to refuse, in its own words.
+        """
         for parameter in self.declared():
             kind, value = kind_of(parameter), getattr(self, parameter.name)
-            if not accepts(kind, value):
+            if not accepts(without_limits(kind), value):
                 raise ValueError(
                     f"{parameter.name} of {type(self).__name__} must be {describe(kind)}, got {value!r}: set it by "
                     f"set_params({parameter.name}=...)"

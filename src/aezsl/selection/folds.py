@@ -1,6 +1,6 @@
 """Which seen classes play unseen, and which samples are held out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 import math
 from numbers import Integral
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -76,7 +76,7 @@ class BalancedPropagation(Declared):
     # such nodes gained 1.6 on CUB.
     labelled: CountOrNone = 0
     balance: Proportion = 0.5
-    totals: Any = "uniform"
+    totals: Literal["uniform", "estimated"] | list[Positive] = "uniform"
     n_neighbors: Count = 10
     shrinkage: Positive = 1.0
     ridge: Positive = 3.0
