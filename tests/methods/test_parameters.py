@@ -1,11 +1,12 @@
 """Parameters are declared in the class body; the constructor follows."""
 
 from inspect import signature
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pytest
 from sklearn.base import clone
 
+from aezsl.kinds import Positive, accepts, without_limits
 from aezsl.methods.parameters import Declared
 
 
@@ -48,3 +49,18 @@ def test_a_constructor_of_one_s_own_stays():
             self.lam = lam
 
     assert Own().get_params() == {"lam": 7.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fits", "wrong"),
+    [
+        (Positive, [1.0, -1, 0], ["1", None, True, float("nan")]),
+        (Positive | None, [1.0, -1, None], ["1", True]),
+        (Literal["a", "b"], ["a", "c"], [1, None]),
+        (Literal["a"] | list[Positive], ["c", [1.0], [-1]], [["x"], 1.0, None]),
+    ],
+)
+def test_a_kind_without_its_limits_is_a_type(kind, fits, wrong):
+    plain = without_limits(kind)
+    assert all(accepts(plain, value) for value in fits)
+    assert not any(accepts(plain, value) for value in wrong)
