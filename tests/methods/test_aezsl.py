@@ -238,7 +238,7 @@ def test_targets_unlike_every_seen_class_get_what_the_others_have():
     ("bad", "message"),
     [
         ({"lambda1": -1.0}, "not negative"),
-        ({"lambda3": np.nan}, "finite"),
+        ({"lambda3": np.nan}, "lambda3 of AEZSL must be a number .*got nan"),
         ({"lambda2": 0.0, "lambda3": 0.0}, "lambda2 \\+ lambda3 must be positive.*singular"),
         ({"lambda1": 0.0, "lambda2": 0.0}, "lambda1 \\+ lambda2 must be positive"),
         ({"solver": "magic"}, "'direct' or 'alternating'"),

@@ -153,7 +153,7 @@ def test_a_fit_on_statistics_knows_no_image(generalized):
 
 @pytest.mark.parametrize("bad", [-1, 2.5])
 def test_bad_numbers_of_labelled_images_are_refused(generalized, bad):
-    with pytest.raises(ValueError, match="labelled must be a whole number, 0 or more"):
+    with pytest.raises(ValueError, match=r"labelled (of AEZSLT )?must be a whole number"):
         make_method("aezsl_t", labelled=bad).fit(*generalized[0])
 
 
