@@ -5,6 +5,8 @@ Every rate says where it was measured; a worker is one core. Change the constant
 
 from dataclasses import dataclass
 
+from aezsl.data.statistics import BLOCK_ROWS, BLOCKS_OF_A_TASK
+
 IMAGES, CLASSES, SEEN_IMAGES, FEATURES = 14_000_000, 20_842, 1_280_000, 1280
 WORKERS = (1, 10, 100)
 
@@ -58,7 +60,7 @@ STAGES = (
         "statistics of the seen images (one pass)",
         2 * SEEN_IMAGES * FEATURES**2 / OPERATIONS_PER_CORE_SECOND,
         4 * SEEN_IMAGES * FEATURES,
-        1,  # one node, on the cores of one worker
+        SEEN_IMAGES // (BLOCK_ROWS * BLOCKS_OF_A_TASK),
     ),
     Stage("AEZSL for 20,842 classes, one point", CLASSES / CLASSES_PER_CORE_SECOND, 0, CLASSES // 256),
     Stage(

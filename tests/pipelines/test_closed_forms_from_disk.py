@@ -19,6 +19,8 @@ from tests.synthetic import make_synthetic
 SETTINGS = {"rule": "random", "n_folds": 2, "seed": 0, "fraction": 0.3}
 #: Every method that learns from statistics, but for those that compare images with texts and learn nothing of the seen.
 FEW = {
+    "adaptive_eszsl": {},
+    "adaptive_ridge": {},
     "aezsl": {"lambda1": [0.1], "lambda2": [0.01, 1.0], "lambda3": [0.1, 10.0]},
     "aezsl_lr": {"gamma1": [1.0]},
     "aezsl_lr_balanced": {"gamma1": [1.0]},
@@ -29,6 +31,7 @@ FEW = {
     "eszsl_lr": {"gamma1": [1.0]},
     "eszsl_t": {},
     "jeac": {"lam": [0.1]},
+    "ridge": {},
     "rkt": {"gamma": [0.1]},
     "sms": {},
     "structured_prediction": {},
