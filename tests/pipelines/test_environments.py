@@ -16,11 +16,12 @@ from aezsl.encoders.texts.semantics import KINDS
 from aezsl.encoders.torchvision import torchvision
 from aezsl.formats.sun import SUN
 from aezsl.formats.xlsa17 import read_classes, read_split
-from aezsl.selection import class_folds
+from aezsl.selection.folds import problem_folds
 from tests.helpers import ROOT
 from tests.helpers.layouts import Xlsa17Files
 from tests.helpers.matlab import cells
 from tests.helpers.pipelines import registered
+from tests.helpers.problems import make_problem
 from tests.helpers.trees import reference
 from tests.synthetic import make_synthetic
 
@@ -81,7 +82,7 @@ def test_every_name_in_an_environment_means_something(env):
     assert parameters["feature_extraction"]["backbone"] in backbones
     assert {source["kind"] for source in parameters["semantic_embedding"]["sources"]} <= {"auto", *KINDS}
     assert {step for steps in parameters["normalise"].values() for step in steps} <= set(STEPS)
-    assert class_folds(20, 5, **parameters["selection"])  # refuses unknown rules and settings
+    assert problem_folds(make_problem("zsl"), parameters["selection"])  # refuses unknown rules and settings
 
 
 @pytest.mark.parametrize("env", ENVIRONMENTS)
