@@ -91,8 +91,9 @@ def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=N
         "images": pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"}),
     }
     used = pipeline.inputs()
-    for name in (name for name in used if name.endswith(".selection") and name not in inputs):  # of variants of methods
-        inputs[name] = SelectionStore(Path(mkdtemp()) / "selection.csv")
+    stored = (".selection", ".confidence_scores")
+    for name in (name for name in used if name.endswith(stored) and name not in inputs):  # of variants of methods
+        inputs[name] = SelectionStore(Path(mkdtemp()) / "scores.csv")
     catalog = DataCatalog({key: MemoryDataset(value) for key, value in inputs.items() if key in used})
     for name in pipeline.all_outputs():
         catalog[name] = Kept()
