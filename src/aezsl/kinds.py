@@ -76,10 +76,17 @@ def accepts(kind: Any, value: Any) -> bool:
         fits = isinstance(value, list | tuple) and all(accepts(parts[0], item) for item in value if parts)
     elif kind in (int, float):
         number = Integral if kind is int else Real
-        fits = isinstance(value, number) and not isinstance(value, bool) and isfinite(value)
+        fits = isinstance(value, number) and not isinstance(value, bool) and _is_finite(value)
     else:
         fits = kind is Any or not isinstance(kind, type) or isinstance(value, kind)
     return fits and all(_within(limit, value) for limit in limits)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number that no floating one can hold
+        return False
 
 
 def describe(kind: Any) -> str:

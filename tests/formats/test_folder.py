@@ -230,3 +230,9 @@ def test_folders_below_that_of_a_class_hold_more_of_its_images(tmp_path):
     assert images["images/cat/2024/may/1.jpg"] == "cat"
     assert images.isna().to_dict()["images/_unlabelled/trip/2.jpg"]
     assert len(images) == 3
+
+
+def test_a_link_out_of_a_class_brings_no_images_of_other_classes(tree):
+    before = load(tree).images
+    (tree / "images/cat/loop").symlink_to(tree)
+    assert load(tree).images.equals(before)

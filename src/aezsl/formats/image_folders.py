@@ -45,7 +45,9 @@ class ImageFolders:
 
         Links are followed unless they lead back to where they are; hidden folders are left out.
         """
-        return sorted(file.relative_to(folder).as_posix() for file in self._below(folder, set()))
+        return sorted(
+            file.relative_to(folder).as_posix() for file in self._below(folder, set(folder.resolve().parents))
+        )
 
     def _below(self, folder: Path, above: set[Path]) -> list[Path]:
         above = above | {folder.resolve()}

@@ -25,7 +25,7 @@ class CheckpointFolder:
             return None
         try:
             state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, EOFError, KeyError, ValueError, pickle.UnpicklingError) as error:
+        except (OSError, RuntimeError, EOFError, LookupError, ValueError, pickle.UnpicklingError) as error:
             log.warning("%s cannot be read as a checkpoint (%s); training starts again at the beginning", path, error)
             return None
         if not isinstance(state, dict):
