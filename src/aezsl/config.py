@@ -15,14 +15,15 @@ class ConfigLoader(OmegaConfigLoader):
 
     Kedro does not allow its own ``runtime_params`` in globals, yet the place of all results, which is a global, must
     follow from which data set the command line names: results of different data never mix. ``${below:name}`` is such a
-    value as the end of a folder's name: a slash and the value, or nothing. An environment that there is not is refused
-    at once.
+    value as the end of a folder's name: a slash and the value, or nothing. A features file that the command line names
+    needs no word about the backbone. An environment that there is not is refused at once.
     """
 
     def __init__(
         self, conf_source: str, env: str | None = None, runtime_params: dict[str, Any] | None = None, **options: Any
     ) -> None:
-        given = OmegaConf.create(runtime_params or {})
+        runtime_params = _with_implied(runtime_params or {})
+        given = OmegaConf.create(runtime_params)
 
         def resolve(name: str, default: Any) -> Any:
             return OmegaConf.select(given, name, default=default)
@@ -67,3 +68,11 @@ class ConfigLoader(OmegaConfigLoader):
                 shown = f"{PurePath(self.conf_source).name}/{env}/{path.rpartition(f'/{env}/')[2]}"
                 found[shown] = self._fs.cat_file(path).decode("utf-8")
         return found
+
+
+def _with_implied(params: dict[str, Any]) -> dict[str, Any]:
+    """What the command line gives, and what follows from it: features of a file are made by no backbone."""
+    extraction = params.get("feature_extraction")
+    if isinstance(extraction, dict) and extraction.get("path") and "backbone" not in extraction:
+        return {**params, "feature_extraction": {**extraction, "backbone": "file"}}
+    return params

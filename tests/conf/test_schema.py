@@ -23,6 +23,14 @@ def make_loader(env=None, conf=CONF, **given):
     return ConfigLoader(str(conf), env, values, **settings.CONFIG_LOADER_ARGS)
 
 
+@pytest.mark.parametrize(
+    ("given", "backbone"),
+    [({"path": "mine.npz"}, "file"), ({"path": "mine.npz", "backbone": "vgg19+file"}, "vgg19+file"), ({}, "vgg19")],
+)
+def test_a_features_file_on_the_command_line_needs_no_word_about_the_backbone(given, backbone):
+    assert make_loader("cub", feature_extraction=given)["parameters"]["feature_extraction"]["backbone"] == backbone
+
+
 @pytest.fixture(scope="module")
 def checked():
     """Check base with what a command gives, as ``--params`` reads it; the files are read once."""

@@ -44,7 +44,6 @@ FITTED_CHECKS = (
     estimator_checks.check_dict_unchanged,
     estimator_checks.check_readonly_memmap_input,
     estimator_checks.check_f_contiguous_array_estimator,
-    estimator_checks.check_methods_sample_order_invariance,
     estimator_checks.check_estimators_dtypes,
     estimator_checks.check_estimators_nan_inf,
     estimator_checks.check_estimators_unfitted,
@@ -327,8 +326,12 @@ class MethodContract:
             warnings.simplefilter("ignore")  # of three made-up classes
             for check in FITTED_CHECKS:
                 check(self.method, with_semantics(self.method, **params))
-            if not METHODS[self.method].pool:  # those look at all samples together
-                estimator_checks.check_methods_subset_invariance(self.method, with_semantics(self.method, **params))
+            if not METHODS[self.method].pool:  # those look at all samples together, and sum them in their order
+                for check in (
+                    estimator_checks.check_methods_subset_invariance,
+                    estimator_checks.check_methods_sample_order_invariance,
+                ):
+                    check(self.method, with_semantics(self.method, **params))
 
     def test_a_pickled_model_answers_as_before(self, fitted, data):
         again = pickle.loads(pickle.dumps(fitted))  # noqa: S301  # it has just been made here

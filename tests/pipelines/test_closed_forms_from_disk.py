@@ -84,7 +84,7 @@ SIZE = 4 * ROWS * WIDTH
 RUN = """
 import json, resource, sys
 from pathlib import Path
-import numpy as np, scipy.linalg
+import numpy as np, scipy.linalg, sklearn.decomposition  # what methods import when they need it takes its room before
 from aezsl.data.mapped_arrays import map_vectors
 from aezsl.methods import METHODS, make_method
 from aezsl.selection import cross_validate

@@ -135,7 +135,7 @@ def test_xlsa17_from_two_files_to_metrics_in_a_place_of_their_own(make_project, 
     project = make_project()
     project.kedro("run", "--env=xlsa17", "--pipeline=eszsl", f"--params=xlsa17.root={tmp_path},xlsa17.name=TOY")
     assert metrics(project, "xlsa17_TOY")["per_class_accuracy"] > 2 / len(data.S_new)
-    assert {path.name for path in (project.folder / "data").glob("*/*")} == {"xlsa17_TOY"}
+    assert {path.name for path in (project.folder / "data").glob("[!.]*/*")} == {"xlsa17_TOY"}
     (experiment,) = {run.info.experiment_id for run in project.runs()}
     assert project.experiment(experiment) == "aezsl_xlsa17_TOY"
 

@@ -44,7 +44,7 @@ problem, summary, recipe = assemble_problem(
 parameters = {"epochs": 1, "batch_size": 2048, "validation_fraction": 0.0}
 checkpoint = CheckpointFolder(folder / "checkpoint")
 (way,) = problem.normalisations
-trained, cost, history = fit_by_epochs(problem, way, parameters, recipe, checkpoint, "daezsl")
+trained, cost, history = fit_by_epochs(problem, way, parameters, recipe, {}, checkpoint, "daezsl")
 classifier, adapt_cost = adapt(trained, problem, way)
 ranking, record = rank_targets(classifier, problem, way, cost, adapt_cost)
 print(summary["n_train"], len(history), len(ranking.classes))

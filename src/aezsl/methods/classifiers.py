@@ -15,8 +15,8 @@ from aezsl.methods.history import LabelHistory
 if TYPE_CHECKING:
     from aezsl.methods.base import ZeroShotClassifier
 
-#: Score matrices are formed in blocks of at most this many entries (64 MB of float64).
-BLOCK_ENTRIES = 8_000_000
+#: Score matrices, and the rows they are of, are formed in blocks of at most this many entries (16 MB of float64).
+BLOCK_ENTRIES = 2_000_000
 
 
 class TargetClassifier:
@@ -70,7 +70,7 @@ class TargetClassifier:
 
     def _score_blocks(self, X: Array) -> Iterator[Array]:
         """Scores of consecutive rows of X, as many at a time as a block may hold."""
-        step = max(1, BLOCK_ENTRIES // len(self.S_target))
+        step = max(1, BLOCK_ENTRIES // max(len(self.S_target), X.shape[1]))  # rows may be copied, too
         return (self._scores(X[i : i + step]) for i in range(0, len(X), step))
 
     def _check(self, X: ArrayLike) -> Array:

@@ -79,15 +79,12 @@ def named_backbones(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One mapping of backbone, weights, layer and path for every backbone that the settings name.
 
     ``backbone`` is a name, several joined by ``+``, or a list of names and of mappings, which may have weights, layer
-    and path of their own. With ``backbone: file`` there may be several paths in the same way. A path for which no
-    backbone asks is that of the features themselves: all of them are from the file.
+    and path of their own. With ``backbone: file`` there may be several paths in the same way.
     """
     given = settings["backbone"]
     shared = {key: settings.get(key) for key in ("weights", "layer", "path")}
     items = given if isinstance(given, list | tuple) else _parts(given)
     every = [{**shared, **item} if isinstance(item, Mapping) else {**shared, "backbone": item} for item in items]
-    if every and shared["path"] and all(one["backbone"] != "file" for one in every):
-        every = [{**shared, "backbone": "file"}]
     found: list[dict[str, Any]] = []
     for one in every:
         paths = _paths(one) if one["backbone"] == "file" else [None]
