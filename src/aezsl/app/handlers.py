@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from aezsl.app.lessons import Lesson, Lessons
+from aezsl.app.lessons import LEAST_SEEN, Lesson, Lessons
 from aezsl.app.library import SMALL, Library
 from aezsl.app.opened import MAX_CLASSES, MAX_NAME, Described, OpenModel
 from aezsl.app.runs import measured
@@ -56,7 +56,7 @@ class Handlers:
                 {"id": name, "label": self.library.label(name), "refines": self.library.refines(name)} for name in names
             ],
             "teaches": bool(self.library.place.training),
-            "limits": {**limits, "description": MAX_DESCRIPTION},
+            "limits": {**limits, "description": MAX_DESCRIPTION, "least_taught": LEAST_SEEN},
         }
 
     def model(self, visitor: Visitor, asked: Asked) -> Answer:
