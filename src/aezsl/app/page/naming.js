@@ -1,6 +1,6 @@
 // Name: photos, the names that suit them, refinement, the table to download.
 
-import { ask, bar, find, guarded, make, percent, plain, Refused, say, sendPhoto, state } from "./common.js";
+import { ask, bar, find, guarded, make, named, percent, plain, Refused, say, sendPhoto, state } from "./common.js";
 import { classes, whenEdited } from "./classes.js";
 import { forgetReasons } from "./reasons.js";
 
@@ -58,16 +58,10 @@ function showNote(refines, changed) {
   find("refine-note").textContent = note;
 }
 
-// The best name with its probability; where that is too little, what it would have been.
-function named(answer, between) {
-  const best = `${plain(answer.names[0])}${between}${percent(answer.shares[0])}`;
-  return answer.none ? `none of these (best: ${best})` : best;
-}
-
 function showGallery() {
   const tiles = state.photos.map((photo, place) => {
     const best = answers[place]?.names[0];
-    const caption = best ? named(answers[place], " ") : photo.name;
+    const caption = best ? named(answers[place]) : photo.name;
     const tile = make("button", {}, make("img", { src: photo.url, alt: "" }), caption);
     tile.setAttribute("aria-label", `${photo.name}: ${caption}`);
     tile.setAttribute("aria-pressed", place === selected);
