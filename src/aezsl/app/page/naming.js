@@ -25,9 +25,27 @@ export async function asked(question, about = {}, photos = state.photos, model =
   }
 }
 
-let turn = 0;
-export const refresh = guarded(async () => {
-  const mine = ++turn;
+// One question at a time: what changes meanwhile is asked about when the answer is here, once.
+let underway = null;
+let changedSince = false;
+export function refresh() {
+  changedSince = true;
+  underway ??= askAgain();
+  return underway;
+}
+
+async function askAgain() {
+  try {
+    while (changedSince) {
+      changedSince = false;
+      await nameAll();
+    }
+  } finally {
+    underway = null;
+  }
+}
+
+const nameAll = guarded(async () => {
   const refines = state.models.find((one) => one.id === state.model)?.refines;
   find("refine").disabled = !refines || state.photos.length < 2;
   find("refine").checked &&= !find("refine").disabled;
@@ -36,7 +54,7 @@ export const refresh = guarded(async () => {
   if (!state.photos.length || !finished().length) answers = [];
   else {
     const answer = await asked("scores", { refine: find("refine").checked });
-    if (mine !== turn) return; // a later question is under way
+    if (changedSince) return;
     ({ answers, changed = null } = answer);
   }
   selected = Math.max(0, Math.min(selected, state.photos.length - 1));
