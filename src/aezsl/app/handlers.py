@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from aezsl.app.lessons import LEAST_SEEN, Lesson, Lessons
+from aezsl.app.lessons import Lesson, Lessons
 from aezsl.app.library import SMALL, Library
 from aezsl.app.opened import MAX_CLASSES, MAX_NAME, Described, OpenModel
 from aezsl.app.runs import measured
@@ -15,6 +15,7 @@ from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.reporting.pictures import data_uri
+from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION, MAX_IMAGE
 
 #: Names in a line of the downloaded table.
