@@ -186,10 +186,17 @@ def test_two_models_name_the_same_photos(page, photos):
     assert page.count("#side tbody tr") == 2
 
 
+def test_an_answer_that_is_too_improbable_is_no_name_anywhere(page):
+    script = "const [answer, done] = arguments; import('/common.js').then(({ named }) => done(named(answer)))"
+    answer = {"names": ["plum", "teal"], "shares": [0.5, 0.5], "none": True}
+    assert page.browser.execute_async_script(script, answer) == "none of these (best: plum 50%)"
+    assert page.browser.execute_async_script(script, answer | {"none": False}) == "plum 50%"
+
+
 def test_a_collection_is_taught(page, photos):
     page.all("#tab-teach")[0].click()
     page.type("#set", "my_colours")
-    for number, name in enumerate(("ruby", "grass", "sea", "plum"), start=1):
+    for number, name in enumerate(("ruby", "grass", "sea", "rose", "plum"), start=1):
         page.type(f"#lessons tr:nth-child({number}) input", name)
         page.type(f"#lessons tr:nth-child({number}) textarea", f"the colour of {name}")
         if name != "plum":
@@ -212,3 +219,17 @@ def test_nothing_is_wider_than_a_phone_and_every_control_has_a_name(page, photos
         if not control.accessible_name and control.get_attribute("hidden") is None and control.is_displayed()
     ]
     assert unnamed == []
+
+
+def test_a_field_says_which_class_it_belongs_to(page):
+    def names(selector):
+        return [control.accessible_name for control in page.all(selector)]
+
+    assert names("#classes textarea") == ["Description of plum", "Description of lemon", "Description of teal"]
+    page.all("#tab-teach")[0].click()
+    page.type("#lessons input", "fig")
+    assert names("#lessons tr:first-child *:is(textarea, [type=file], button)") == [
+        "Description of fig",
+        "Photos of fig, none if you have none",
+        "Delete fig",
+    ]

@@ -134,7 +134,7 @@ def test_only_regular_files_of_bounded_size_are_opened(tmp_path, monkeypatch):
             read_image(path)
     with refused("none.png", "does not exist"):
         read_image(tmp_path / "none.png")
-    with refused("cannot be read as an image", "the image"):
+    with refused("cannot be read as an image", "the image", "of no format that is known here"):
         read_image(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
     (tmp_path / "long.png").write_bytes(bytes(20))
     monkeypatch.setattr(images, "MAX_BYTES", 10)

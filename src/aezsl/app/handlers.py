@@ -15,6 +15,7 @@ from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.reporting.pictures import data_uri
+from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION, MAX_IMAGE
 
 #: Names in a line of the downloaded table.
@@ -56,7 +57,7 @@ class Handlers:
                 {"id": name, "label": self.library.label(name), "refines": self.library.refines(name)} for name in names
             ],
             "teaches": bool(self.library.place.training),
-            "limits": {**limits, "description": MAX_DESCRIPTION},
+            "limits": {**limits, "description": MAX_DESCRIPTION, "least_taught": LEAST_SEEN},
         }
 
     def model(self, visitor: Visitor, asked: Asked) -> Answer:

@@ -1,8 +1,11 @@
 """Teach it: a new collection of one's own images, made on the page and trained as the command line does."""
 
+import os
 import re
 import shutil
 import subprocess
+import tempfile
+import weakref
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,15 +18,15 @@ import pandas as pd
 from aezsl.app.opened import MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
+from aezsl.machine.console import VERBOSE
+from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION
-
-#: Seen classes that a collection needs at least.
-LEAST_SEEN = 3
 
 #: Photos of a collection at most.
 MAX_LESSON_PHOTOS = 2_000
 
-#: How a running command says how many of its steps are done.
+#: How a running command says how many of its steps are done, what makes it say so, and each in one line.
+AS_LINES = {VERBOSE: "1", "COLUMNS": "1000"}
 STEP = re.compile(r"Completed (\d+) out of (\d+) tasks")
 
 
@@ -33,7 +36,7 @@ class Lesson:
 
     name: str
     classes: list[dict[str, str]]
-    folder: Path
+    folder: Path  # hidden, and gone with the lesson, as long as nothing has been learnt from it
     count: int = 0
     share: float = 0.0
     state: str = "collecting"  # training, done, failed
@@ -58,11 +61,13 @@ class Lessons:
         if (self._raw / name).exists() or (self._models / name).exists():
             raise DataError(f"there is a collection called {name!r} already: choose another name")
         rows = _checked(classes)
-        folder = self._raw / f".{name}.new"
-        shutil.rmtree(folder, ignore_errors=True)
-        (folder / "images").mkdir(parents=True)
-        pd.DataFrame(rows).to_csv(folder / "classes.csv", index=False)
-        return Lesson(name, rows, folder)
+        self._raw.mkdir(parents=True, exist_ok=True)
+        hidden = tempfile.mkdtemp(prefix=f".{name}.", dir=self._raw)
+        lesson = Lesson(name, rows, Path(hidden) / name)
+        weakref.finalize(lesson, shutil.rmtree, hidden, ignore_errors=True)
+        (lesson.folder / "images").mkdir(parents=True)
+        pd.DataFrame(rows).to_csv(lesson.folder / "classes.csv", index=False)
+        return lesson
 
     def add(self, lesson: Lesson, number: int, content: bytes) -> None:
         """A photo of a class, saved as the image that was decoded and nothing else of the file."""
@@ -82,13 +87,30 @@ class Lessons:
             raise DataError("this collection is being trained already")
         if not self._busy.acquire(blocking=False):
             raise DataError("another training is under way: wait until it is done")
-        lesson.folder = lesson.folder.rename(self._raw / lesson.name)
+        try:
+            lesson.folder.rename(self._raw / lesson.name)
+        except OSError as error:  # somebody else was faster
+            self._busy.release()
+            raise DataError(f"there is a collection called {lesson.name!r} already: choose another name") from error
         lesson.state = "training"
-        Thread(target=self._run, args=(lesson,), daemon=True).start()
+        Thread(target=self._train, args=(lesson,), daemon=True).start()
 
-    def _run(self, lesson: Lesson) -> None:
+    def _train(self, lesson: Lesson) -> None:
+        try:
+            lesson.sentence = self._run(lesson)
+            if lesson.sentence:  # the name is free again, to try with other photos or words
+                (self._raw / lesson.name).rename(lesson.folder)
+            else:
+                lesson.folder.parent.rmdir()
+        finally:
+            self._busy.release()
+            lesson.state = "failed" if lesson.sentence else "done"
+
+    def _run(self, lesson: Lesson) -> str:
+        """Run the command to its end; what went wrong, if anything did."""
         command = [part.replace("{name}", lesson.name) for part in self._command]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "replace"}
+        pipes["env"] = {**os.environ, **AS_LINES}
         try:
             with subprocess.Popen(command, cwd=self._root, text=True, **pipes) as process:
                 assert process.stdout is not None  # asked for above
@@ -96,13 +118,9 @@ class Lessons:
                     lesson.log.append(line.rstrip())
                     if found := STEP.search(line):
                         lesson.share = int(found[1]) / int(found[2])
-            good = process.returncode == 0
-            lesson.sentence = "" if good else f"the training ended early: {_reason(lesson.log)}"
-            lesson.state = "done" if good else "failed"
         except OSError as error:
-            lesson.sentence, lesson.state = f"the training could not be started ({error})", "failed"
-        finally:
-            self._busy.release()
+            return f"the training could not be started ({error})"
+        return f"the training ended early: {_reason(lesson.log)}" if process.returncode else ""
 
 
 def _checked(classes: Any) -> list[dict[str, str]]:
@@ -133,5 +151,6 @@ def _checked(classes: Any) -> list[dict[str, str]]:
 
 def _reason(log: deque[str]) -> str:
     """The last line that says something, without what is for programmers."""
-    lines = [line.strip() for line in log if line.strip() and "kedro" not in line.lower()]
-    return lines[-1] if lines else "its log has more"
+    lines = [line.strip() for line in log]
+    said = [line for line in lines if line and line[0] != "(" and "kedro" not in line.lower()]
+    return said[-1] if said else "its log has more"

@@ -10,7 +10,7 @@ from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, features
+from PIL import ExifTags, Image, UnidentifiedImageError, features
 
 from aezsl.errors import DataError
 from aezsl.machine.files import read_member, split_member
@@ -68,8 +68,13 @@ def read_image(source: str | Path | bytes | IO[bytes], name: str = "", at_least:
         return _decode(stream, at_least)
     except DataError as error:
         raise UnreadableImageError(f"{name or 'the image'} {error}") from error
+    except UnidentifiedImageError as error:
+        raise UnreadableImageError(
+            f"{name or 'the image'} cannot be read as an image (its content is of no format that is known here): "
+            "save it as JPEG or PNG, or take it out"
+        ) from error
     except Exception as error:  # decoders of damaged files fail in their own ways: struct.error, zlib.error, ...
-        reason = f"{type(error).__name__}: {error}".replace(repr(stream), "its content")
+        reason = f"{type(error).__name__}: {error}"
         raise UnreadableImageError(
             f"{name or 'the image'} cannot be read as an image ({reason}): repair it, or take it out"
         ) from error

@@ -13,6 +13,9 @@ from aezsl.data.problem import BLOCK, Problem
 from aezsl.errors import DataError, ParameterError
 from aezsl.methods import TargetClassifier
 
+#: Seen classes that validation needs at least: two to play unseen, two to learn from.
+LEAST_SEEN = 4
+
 
 def class_folds(
     n_seen: int,
@@ -36,8 +39,8 @@ def class_folds(
         _check_fraction(fraction)
     share = n_unseen / (n_seen + n_unseen) if fraction is None else fraction
     size = min(max(2, round(n_seen * share)), n_seen - 2)
-    if size < 2:
-        raise DataError(f"cross-validation over classes needs at least 4 seen classes, got {n_seen}")
+    if n_seen < LEAST_SEEN:
+        raise DataError(f"cross-validation over classes needs at least {LEAST_SEEN} seen classes, got {n_seen}")
     if rule == "first":
         return [np.arange(size)]
     if rule != "random":

@@ -16,6 +16,7 @@ from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.errors import DataError
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.images import UnreadableImageError, read_image
+from aezsl.methods import TargetClassifier
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import (
@@ -63,16 +64,16 @@ class ServedModel:
 
     def __init__(self, trained: TrainedModel) -> None:
         self.trained = trained
-        self._targets = lru_cache(maxsize=16)(self._find_targets)  # requests about the same classes follow each other
+        self._adapted = lru_cache(maxsize=16)(self._adapt)  # requests about the same classes follow each other
         self._encode = lru_cache(maxsize=1)(lambda backbone: trained.recipe.make_encoder(backbone).load())
 
     def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Names of all rows."""
         try:
             given = read_params(params)
-            targets = self._targets(given["classes"])
+            targets, adapted = self._adapted(given["classes"])
             features = self._features(model_input, given["backbone"] or None)
-            answer = self.trained.classify(features, targets, given["top"])
+            answer = self.trained.classify(features, targets, given["top"], adapted)
         except RequestError:
             raise
         except ValueError as error:  # what the project refuses is for the client to read
@@ -88,6 +89,7 @@ class ServedModel:
     def warm_up(self) -> None:
         """Load what requests need, so that the first one is as fast as the others."""
         try:
+            self.predict(example(self.trained))
             for source in self.trained.recipe.sources:
                 if source["kind"] == "text":
                     settings = {key: value for key, value in source.items() if key != "kind"}
@@ -96,6 +98,10 @@ class ServedModel:
                 self._encode(None)([Image.new("RGB", (64, 64))])
         except Exception as error:  # requests that need none of it can still be answered
             log.warning("not everything that requests may need can be loaded: %s", error)
+
+    def _adapt(self, text: str) -> tuple[NamedClasses, TargetClassifier | None]:
+        targets = self._find_targets(text)
+        return targets, self.trained.adapt(targets)
 
     def _find_targets(self, text: str) -> NamedClasses:
         if not text:

@@ -10,7 +10,7 @@ from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Encode
 from aezsl.evaluation.confidence import SHARING, Confidence, probabilities
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods import ZeroShotClassifier
+from aezsl.methods import TargetClassifier, ZeroShotClassifier
 from aezsl.serving.recipe import NamedClasses, Recipe
 
 #: Classes listed per image in tables of predictions.
@@ -55,14 +55,23 @@ class TrainedModel:
         scores = self.model.adapt(self.recipe.semantics(vectors[chosen].astype(np.float64))).scores(rows)
         return float(scores.std(axis=1).mean()) or 1.0
 
-    def classify(self, features: Array, targets: NamedClasses, top: int = TOP) -> pd.DataFrame:
+    def adapt(self, targets: NamedClasses) -> TargetClassifier | None:
+        """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
+        return None if self.model.transductive else self.model.adapt(targets.vectors)
+
+    def classify(
+        self, features: Array, targets: NamedClasses, top: int = TOP, adapted: TargetClassifier | None = None
+    ) -> pd.DataFrame:
         """One row per row of features (n, d), as the backbone gave them: the best class, how sure it is, the best few.
 
         ``score`` is the method's own, ``probability`` what it means, and ``none_of_these`` says whether that is too
         little for a name. A transductive method takes all rows together as its pool.
+
+        adapted : what ``adapt`` gave for these classes, which most methods need longer for than for the rows.
         """
         rows = self.recipe.features(np.asarray(features, dtype=np.float64))
-        ranking = self.model.rank(rows, targets.vectors, max(top, SHARING))
+        n_ranked = max(top, SHARING)
+        ranking = adapted.rank(rows, n_ranked) if adapted else self.model.rank(rows, targets.vectors, n_ranked)
         shares = self.probabilities(ranking)[:, :top]
         ranking = Ranking(ranking.classes[:, :top], ranking.scores[:, :top])
         names = np.array(targets.names, dtype=object)[ranking.classes]

@@ -14,7 +14,12 @@ function row(name, text) {
   own.setAttribute("aria-label", "Name of a class");
   if (!state.about.describable) own.setAttribute("list", "known");
   const remove = make("button", { className: "plain", textContent: "✕" });
-  const rename = () => remove.setAttribute("aria-label", `Delete ${own.value || "the class without a name"}`);
+  const words = make("textarea", { value: text, rows: 1, maxLength: state.limits.description });
+  const rename = () => {
+    const called = own.value || "the class without a name";
+    remove.setAttribute("aria-label", `Delete ${called}`);
+    words.setAttribute("aria-label", `Description of ${called}`);
+  };
   rename();
   own.addEventListener("input", rename);
   remove.addEventListener("click", () => {
@@ -24,12 +29,7 @@ function row(name, text) {
     edited();
   });
   line.append(make("td", {}, own));
-  if (state.about.describable) {
-    const words = make("textarea", { value: text, rows: 1, maxLength: state.limits.description });
-    words.setAttribute("aria-label", "Description of the class");
-    line.append(make("td", {}, words));
-  } else line.append(make("td"));
-  line.append(make("td", {}, remove));
+  line.append(state.about.describable ? make("td", {}, words) : make("td"), make("td", {}, remove));
   return line;
 }
 

@@ -40,6 +40,12 @@ export const sendPhoto = (photo, model) =>
 
 export const sendFile = (address, file) => send(address, { body: file });
 
+// The best name with its probability; where that is too little, what it would have been.
+export function named(answer, between = " ") {
+  const best = `${plain(answer.names[0])}${between}${percent(answer.shares[0])}`;
+  return answer.none ? `none of these (best: ${best})` : best;
+}
+
 let saying;
 export function say(sentence) {
   const message = find("message");

@@ -1,6 +1,6 @@
 // Compare: two models on the same photos, and what was measured of each.
 
-import { ask, find, guarded, make, percent, plain, state } from "./common.js";
+import { ask, find, guarded, make, named, state } from "./common.js";
 import { asked } from "./naming.js";
 
 const label = (id) => state.models.find((one) => one.id === id).label;
@@ -23,13 +23,13 @@ const table = (head, rows) =>
 
 async function showSide(models) {
   const [ours, theirs] = [await asked("scores", {}, state.photos, models[0]), await asked("scores", {}, state.photos, models[1])];
-  const named = (answer) => `${plain(answer.names[0])} ${percent(answer.shares[0])}`;
   const rows = state.photos.map((photo, place) => [
     make("img", { src: photo.url, alt: photo.name }),
     named(ours.answers[place]),
     named(theirs.answers[place]),
   ]);
-  const same = rows.filter((_, place) => ours.answers[place].names[0] === theirs.answers[place].names[0]).length;
+  const said = ({ answers }, place) => (answers[place].none ? null : answers[place].names[0]);
+  const same = rows.filter((_, place) => said(ours, place) === said(theirs, place)).length;
   find("side").replaceChildren(table(["Photo", ...models.map(label)], rows));
   find("compare-note").textContent = `They agree on ${same} of ${rows.length} photos.`;
 }

@@ -1,6 +1,6 @@
 // Name: photos, the names that suit them, refinement, the table to download.
 
-import { ask, bar, find, guarded, make, percent, plain, Refused, say, sendPhoto, state } from "./common.js";
+import { ask, bar, find, guarded, make, named, percent, plain, Refused, say, sendPhoto, state } from "./common.js";
 import { classes, whenEdited } from "./classes.js";
 import { forgetReasons } from "./reasons.js";
 
@@ -25,9 +25,27 @@ export async function asked(question, about = {}, photos = state.photos, model =
   }
 }
 
-let turn = 0;
-export const refresh = guarded(async () => {
-  const mine = ++turn;
+// One question at a time: what changes meanwhile is asked about when the answer is here, once.
+let underway = null;
+let changedSince = false;
+export function refresh() {
+  changedSince = true;
+  underway ??= askAgain();
+  return underway;
+}
+
+async function askAgain() {
+  try {
+    while (changedSince) {
+      changedSince = false;
+      await nameAll();
+    }
+  } finally {
+    underway = null;
+  }
+}
+
+const nameAll = guarded(async () => {
   const refines = state.models.find((one) => one.id === state.model)?.refines;
   find("refine").disabled = !refines || state.photos.length < 2;
   find("refine").checked &&= !find("refine").disabled;
@@ -36,7 +54,7 @@ export const refresh = guarded(async () => {
   if (!state.photos.length || !finished().length) answers = [];
   else {
     const answer = await asked("scores", { refine: find("refine").checked });
-    if (mine !== turn) return; // a later question is under way
+    if (changedSince) return;
     ({ answers, changed = null } = answer);
   }
   selected = Math.max(0, Math.min(selected, state.photos.length - 1));
@@ -58,16 +76,10 @@ function showNote(refines, changed) {
   find("refine-note").textContent = note;
 }
 
-// The best name with its probability; where that is too little, what it would have been.
-function named(answer, between) {
-  const best = `${plain(answer.names[0])}${between}${percent(answer.shares[0])}`;
-  return answer.none ? `none of these (best: ${best})` : best;
-}
-
 function showGallery() {
   const tiles = state.photos.map((photo, place) => {
     const best = answers[place]?.names[0];
-    const caption = best ? named(answers[place], " ") : photo.name;
+    const caption = best ? named(answers[place]) : photo.name;
     const tile = make("button", {}, make("img", { src: photo.url, alt: "" }), caption);
     tile.setAttribute("aria-label", `${photo.name}: ${caption}`);
     tile.setAttribute("aria-pressed", place === selected);

@@ -46,6 +46,7 @@ const start = guarded(async (wanted) => {
   const { models, limits, teaches } = await ask("models");
   find("tab-teach").hidden = !teaches;
   Object.assign(state, { models, limits });
+  find("least-taught").textContent = limits.least_taught;
   find("model").replaceChildren(...models.map((one) => new Option(one.label, one.id)));
   const first = wanted && models.some((one) => one.id === wanted) ? wanted : models[0].id;
   find("model").value = first;

@@ -14,7 +14,7 @@ function near(title, classes, weighs) {
     item.append(make("strong", { textContent: plain(one.name) }), make("br"), counts, make("br"), `looks like it: ${percent(one.likeness)}`);
     return item;
   });
-  return [make("h3", { textContent: title }), make("ul", { className: "near" }, ...items)];
+  return [make("h3", { textContent: title }), make("ul", { className: "near", ariaLabel: title }, ...items)];
 }
 
 find("why").addEventListener("click", guarded(async () => {

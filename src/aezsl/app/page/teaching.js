@@ -9,11 +9,16 @@ function lesson() {
   const name = make("input", { spellcheck: false, placeholder: "great tit" });
   name.setAttribute("aria-label", "Name of a class");
   const text = make("textarea", { rows: 1, placeholder: "a small bird with a black head and a yellow belly" });
-  text.setAttribute("aria-label", "Description of the class");
   const files = make("input", { type: "file", accept: "image/*", multiple: true });
-  files.setAttribute("aria-label", "Photos of the class, none if you have none");
   const remove = make("button", { className: "plain", textContent: "✕" });
-  remove.setAttribute("aria-label", "Delete this class");
+  const rename = () => {
+    const called = name.value || "the class without a name";
+    text.setAttribute("aria-label", `Description of ${called}`);
+    files.setAttribute("aria-label", `Photos of ${called}, none if you have none`);
+    remove.setAttribute("aria-label", `Delete ${called}`);
+  };
+  rename();
+  name.addEventListener("input", rename);
   remove.addEventListener("click", () => {
     line.remove();
     find("lesson").focus();
@@ -74,4 +79,4 @@ find("lesson").addEventListener("click", () => {
   find("lessons").append(lesson());
   find("lessons").lastChild.querySelector("input").focus();
 });
-find("lessons").append(lesson(), lesson(), lesson(), lesson());
+find("lessons").append(lesson(), lesson(), lesson(), lesson(), lesson()); // the fewest that can be taught

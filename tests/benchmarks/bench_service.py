@@ -1,0 +1,151 @@
+"""How fast the service answers: its first request against the others, stored features, and images against the engine.
+
+python -m tests.benchmarks.bench_service [n_requests] [method]
+"""
+
+import base64
+import io
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.client import HTTPConnection
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from aezsl.data.normalise import fit_normaliser
+from aezsl.datasets.mlflow_model import MlflowModelDataset
+from aezsl.encoders.images.encoder import make_encoder
+from aezsl.methods import make_method
+from aezsl.serving.recipe import Recipe
+from aezsl.serving.trained import TrainedModel
+from tests.benchmarks.measuring import make_problem
+
+HOST, BATCH, CLIENTS, MOST_SECONDS = "127.0.0.1", 8, 8, 120
+BACKBONE = {"backbone": "efficientnet_lite0", "weights": "default", "layer": None}
+
+#: MLflow's own server, as ``mlflow models serve`` starts it.
+SERVER = """
+import sys, mlflow.pyfunc, uvicorn
+from mlflow.pyfunc.scoring_server import init
+uvicorn.run(init(mlflow.pyfunc.load_model(sys.argv[1])), host=sys.argv[2], port=int(sys.argv[3]), log_level="warning")
+"""
+
+
+def make_trained(method):
+    """A model of 118 seen and 29 unseen classes, whose images the default backbone sees."""
+    (X, y, S), S_new, _, _ = make_problem(3776, 29, 1280, 384, 118, 29)
+    vectors = np.vstack([S, S_new])
+    features, semantics = fit_normaliser(["l2"], X)[0], fit_normaliser(["l2"], S)[0]
+    classes = pd.DataFrame({"class_name": [f"class {c}" for c in range(len(vectors))]})
+    classes["role"] = ["seen"] * len(S) + ["unseen"] * len(S_new)
+    encoder = make_encoder({"backbone": [BACKBONE]})
+    backbone = {"parts": [BACKBONE], "fingerprint": encoder.vectors.fingerprint}
+    recipe = Recipe(backbone, features, semantics, [{"kind": "attributes"}], [], classes, vectors, X[:2])
+    return TrainedModel(make_method(method).fit(features(X), y, semantics(S)), recipe), X
+
+
+@contextmanager
+def served(trained):
+    """The port of a server around the model, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
+        MlflowModelDataset(filepath=f"{folder}/model").save(trained)
+        probe.bind((HOST, 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        with subprocess.Popen([sys.executable, "-c", SERVER, f"{folder}/model", HOST, str(port)]) as process:
+            try:
+                wait_for(port, process)
+                yield port
+            finally:
+                process.terminate()
+
+
+def wait_for(port, process):
+    stop = time.monotonic() + MOST_SECONDS
+    while process.poll() is None and time.monotonic() < stop:
+        try:
+            socket.create_connection((HOST, port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"the server does not listen after {MOST_SECONDS} seconds")
+
+
+def ask(port, bodies):
+    """Seconds that every request took, one after the other over one connection."""
+    connection, seconds = HTTPConnection(HOST, port, timeout=MOST_SECONDS), []
+    for body in bodies:
+        start = time.perf_counter()
+        connection.request("POST", "/invocations", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        content = answer.read()
+        seconds.append(time.perf_counter() - start)
+        if answer.status != 200:
+            raise RuntimeError(f"{answer.status}: {content[:300]!r}")
+    connection.close()
+    return seconds
+
+
+def requests_per_second(port, bodies, clients):
+    start = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(lambda i: ask(port, bodies[i::clients]), range(clients)))
+    return len(bodies) / (time.perf_counter() - start)
+
+
+def body(column, values):
+    return json.dumps({"dataframe_records": [{column: value} for value in values]})
+
+
+def make_photo(rng):
+    """A photo of 500 x 375 pixels, smooth, so that it compresses like one."""
+    small, stream = Image.fromarray(rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)), io.BytesIO()
+    small.resize((500, 375), Image.Resampling.BICUBIC).save(stream, "jpeg", quality=90)
+    return base64.b64encode(stream.getvalue()).decode()
+
+
+def bare_images_per_second(n_batches):
+    """The engine alone, on pixels that are ready, in batches as the service makes them."""
+    preprocess, network = make_encoder({"backbone": [BACKBONE]}).backbones[0].load()
+    batch = np.stack([preprocess(Image.new("RGB", (500, 375)))] * BATCH)
+    network(batch)
+    start = time.perf_counter()
+    for _ in range(n_batches):
+        network(batch)
+    return n_batches * BATCH / (time.perf_counter() - start)
+
+
+def main(n_requests=200, method="aezsl"):
+    trained, X = make_trained(method)
+    rng = np.random.default_rng(0)
+    photos = [make_photo(rng) for _ in range(BATCH)]
+    n_batches = max(4, n_requests // (2 * BATCH))
+    rows = [body("features", [X[i].tolist()]) for i in range(n_requests)]
+    with served(trained) as port:
+        for column, bodies in (("features", rows[:11]), ("image", [body("image", photos[:1])] * 11)):
+            first, *others = ask(port, bodies)
+            usual = statistics.median(others)
+            print(
+                f"{column}: first request {1000 * first:.0f} ms, median of ten others {1000 * usual:.0f} ms", end="; "
+            )
+            print(f"{first / usual:.2f} times")
+        one, many = (requests_per_second(port, rows, clients) for clients in (1, CLIENTS))
+        print(f"stored features, one row a request: {one:.0f} requests/s of one client, {many:.0f} of {CLIENTS}")
+        before = bare_images_per_second(n_batches)
+        whole = requests_per_second(port, [body("image", photos)] * n_batches, 2) * BATCH
+        bare = (before + bare_images_per_second(n_batches)) / 2
+        single = requests_per_second(port, [body("image", photos[:1])] * (2 * n_batches), CLIENTS)
+    print(f"images: engine alone {bare:.1f}/s; service {whole:.1f}/s, {100 * whole / bare:.0f} % of it", end="; ")
+    print(f"with one image a request and {CLIENTS} clients {single:.1f}/s, {100 * single / bare:.0f} %")
+
+
+if __name__ == "__main__":
+    main(*(int(argument) if argument.isdecimal() else argument for argument in sys.argv[1:]))
