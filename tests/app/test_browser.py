@@ -132,6 +132,35 @@ def test_a_photo_is_named_and_an_edited_class_changes_its_name(page, photos):
     assert page.text("#bars li:first-child .number") == share
 
 
+#: Answers take longer than the pauses of somebody who types; how many questions were under way together.
+SLOW_ANSWERS = """
+const ask = window.fetch;
+let underway = 0;
+window.together = window.asked = 0;
+window.fetch = async (...given) => {
+  window.asked += 1;
+  window.together = Math.max(window.together, ++underway);
+  await new Promise((resolve) => setTimeout(resolve, 900));
+  const answer = await ask(...given);
+  underway -= 1;
+  return answer;
+};
+"""
+
+
+def test_what_is_typed_during_an_answer_is_asked_once_and_answered_last(page, photos):
+    page.all("#files")[0].send_keys(photos("plum"))
+    page.until(lambda: page.text("#answer-title").startswith("plum, "))
+    page.browser.execute_script(SLOW_ANSWERS)
+    for text in ("green", "green pale", "red", "blue pale", "green dark pale"):
+        page.type("#classes tr:nth-child(1) textarea", text)
+        time.sleep(0.3)  # longer than the page waits after a key
+    page.until(lambda: not page.text("#answer-title").startswith("plum, "))
+    together, asked = page.browser.execute_script("return [window.together, window.asked]")
+    assert together == 1
+    assert asked < 5
+
+
 def test_why_shows_known_classes_with_pictures(page, photos):
     page.all("#files")[0].send_keys(photos("plum"))
     page.until(lambda: page.text("#why").startswith("Why plum and not "))
