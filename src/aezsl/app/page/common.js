@@ -4,7 +4,12 @@ export const find = (id) => document.getElementById(id);
 
 export const plain = (name) => name.replaceAll("_", " ");
 
-export const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
+export function percent(share) {
+  // Neither certain nor impossible, where rounding would say so.
+  if (share > 0 && share < 0.0005) return "<0.1%";
+  if (share > 0.995 && share < 1) return ">99%";
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
+}
 
 // What several parts know: the chosen model, what may be sent, and the photos, {id, send, url, name}.
 export const state = { model: "", models: [], about: null, limits: {}, photos: [] };
@@ -74,7 +79,7 @@ export function make(tag, properties = {}, ...children) {
 
 export function bar(label, part, number, against = false, tag = "div") {
   const length = make("i", { className: against ? "against" : "" });
-  length.style.width = percent(part);
+  length.style.width = `${100 * part}%`;
   return make(
     tag,
     { className: "bar" },
