@@ -87,6 +87,11 @@ def create_end_to_end_pipeline() -> Pipeline:
     return pipeline(stages, namespace=END_TO_END, inputs=shared & stages.inputs(), parameters=parameters)
 
 
+def joined(*pipelines: Pipeline) -> Pipeline:
+    """All nodes of some pipelines, which may share some; added one by one, all would be sorted again each time."""
+    return Pipeline({node for one in pipelines for node in one.nodes})
+
+
 def register_pipelines() -> dict[str, Pipeline]:
     """Name -> pipeline. Every method's pipeline is the whole road from raw files to metrics."""
     data = {
@@ -94,7 +99,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "feature_extraction": feature_extraction.create_pipeline(),
         "semantic_embedding": semantic_embedding.create_pipeline(),
     }
-    road = sum(data.values(), Pipeline([]))
+    road = joined(*data.values())
     methods: dict[str, Pipeline] = {}
     for setting, prefix in (("zsl", ""), ("gzsl", "gzsl_")):
         start = road + problem.create_pipeline(setting)
@@ -105,15 +110,15 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
     start = road + problem.create_pipeline("zsl")
     variants = (create_variant_pipeline(variant) for variant in VARIANTS)
-    figures["ablation_weighting"] = sum(variants, start) + ablation.create_pipeline(VARIANTS)
+    figures["ablation_weighting"] = joined(start, *variants, ablation.create_pipeline(VARIANTS))
     large_scale = [entry.name for entry in METHODS.values() if entry.large_scale]
-    parts = (methods[name] for name in large_scale)
-    figures["large_scale"] = sum(parts, Pipeline([])) + evaluation.create_large_scale_pipeline(large_scale)
+    table = evaluation.create_large_scale_pipeline(large_scale)
+    figures["large_scale"] = joined(*(methods[name] for name in large_scale), table)
     from_images = data["ingestion"] + data["semantic_embedding"] + create_end_to_end_pipeline()
     # All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once.
     explained = methods["eszsl"] + methods["aezsl"] + qualitative.create_pipeline()
     tables = {
-        title: sum((methods[name] for name in names), comparison.create_pipeline(names)) + explained
+        title: joined(*(methods[name] for name in names), comparison.create_pipeline(names), explained)
         for title, names in (("table1", UNPAIRED), ("table1_pair", list(METHODS)))
     }
     return {

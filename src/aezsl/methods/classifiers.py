@@ -15,8 +15,8 @@ from aezsl.methods.history import LabelHistory
 if TYPE_CHECKING:
     from aezsl.methods.base import ZeroShotClassifier
 
-#: Score matrices, and the rows they are of, are formed in blocks of at most this many entries (16 MB of float64).
-BLOCK_ENTRIES = 2_000_000
+#: Score matrices, and the rows they are of, are formed in blocks of at most this many entries (8 MB of float64).
+BLOCK_ENTRIES = 1_000_000
 
 
 class TargetClassifier:
