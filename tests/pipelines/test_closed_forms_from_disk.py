@@ -100,7 +100,7 @@ S, X = rng.random((30, 6)), map_vectors(Path(folder))
 for eigh in (np.linalg.eigh, scipy.linalg.eigh):  # each has a BLAS of its own, which takes its room once
     eigh(np.eye(400))
 for name in names:  # so do the libraries that a method calls
-    make_method(name).fit(X[::50], y[::50], S[:20]).rank(X[::50], S[20:], 5)
+    make_method(name).fit(X[::49], y[::49], S[:20]).rank(X[::49], S[20:], 5)
 if how == "mapped":
     held = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
     resource.setrlimit(resource.RLIMIT_DATA, (held + X.nbytes // 4, held + X.nbytes // 4))
