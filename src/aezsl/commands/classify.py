@@ -33,6 +33,6 @@ def classify(image: Path, labels: str, model: str | None, top: int | None, devic
                 answers: Any = dict(zip(paths, named(paths, labels, model, top, project, device), strict=True))
             else:
                 answers = named(image, labels, model, top, project, device)
-    except (AezslError, ValueError) as error:
+    except AezslError as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps(answers, indent=2, ensure_ascii=False))

@@ -10,6 +10,7 @@ import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.mapped_arrays import Rows
+from aezsl.errors import DataError
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
 
@@ -113,7 +114,7 @@ class SeenStatistics:
     def keep(self, classes: Mask) -> Self:
         """The same samples with only these classes (C,) listed; the others must have none."""
         if self.counts[~classes].any():
-            raise ValueError("only classes without samples can be left out: subtract their statistics first")
+            raise DataError("only classes without samples can be left out: subtract their statistics first")
         return type(self)(self.sums[classes], self.counts[classes], self.gram, self.rows)
 
 

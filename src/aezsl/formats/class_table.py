@@ -23,10 +23,9 @@ TEXT_COLUMNS = ("description", "text")
 PLAIN_COLUMNS = ("class_name", "role", "group", "wnid")
 #: Headers of columns that count rows or name them by numbers, in small letters without spaces and signs: as attributes
 #: they would spoil every class vector.
-ROW_NUMBERS = (
-    *("", "id", "ids", "idx", "index", "no", "nr", "nº", "n°", "№", "num", "number", "row", "rows", "rowid", "rownumber"),
-    *("rownames", "sno", "slno", "serial", "classid", "classindex", "classnumber", "labelid", "uid", "uuid", "key"),
-    *("label", "labels", "target", "lfdnr", "indexlevel0", "level0", "level1"),
+ROW_NUMBERS = re.compile(
+    r"|ids?|uu?id|idx|index|no|nr|nº|n°|№|num|number|sl?no|lfdnr|serial|key|rows?|row(id|number|names)|target|labels?|"
+    r"(class|label)(id|idx|index|no|nr|number)|(index)?level\d"
 )
 #: The last word of headers that may do so, such as species_id: they do where all values are whole and none is twice.
 NUMBERING = re.compile(r"(.*[^a-z])?(id|idx|index|no|nr|num|number)", re.IGNORECASE)
@@ -143,7 +142,7 @@ def _check_header(path: Path, columns: list[str]) -> None:
                 f"{path}: the column {column!r} looks like a repetition of {number[1]!r}: delete it, or rename it"
             )
         plain = re.sub(r"[^\w°№]|_", "", re.sub(r"\.\d+$", "", column.lower()))
-        if plain in ROW_NUMBERS or column.lower().startswith("unnamed: "):
+        if ROW_NUMBERS.fullmatch(plain) or column.lower().startswith("unnamed: "):
             raise DataError(_counts_rows(path, column))
 
 

@@ -168,8 +168,8 @@ class _GreyTags(NamedTuple):
     @classmethod
     def of(cls, image: Image.Image) -> "_GreyTags":
         tags = getattr(image, "tag_v2", None) or {}
-        bits, kind = (tuple(np.atleast_1d(tags.get(number, 0)))[0] for number in (258, 339))
-        return cls(int(bits), kind in (0, 1), bool(tags) and tags.get(262) == 0)
+        bits, kind = (np.atleast_1d(tags.get(number, 0)).item(0) for number in (258, 339))
+        return cls(int(bits), kind in (0, 1), tags.get(262) == 0) if tags else cls()
 
 
 def _grey(image: Image.Image) -> NDArray[np.uint8]:
@@ -187,8 +187,7 @@ def _grey(image: Image.Image) -> NDArray[np.uint8]:
     if not finite.any():
         raise DataError("has no pixel that is a number: save it anew, or take it out")
     low, high = (
-        float(extreme(values, where=finite, initial=start))
-        for extreme, start in ((np.min, np.inf), (np.max, -np.inf))
+        float(extreme(values, where=finite, initial=start)) for extreme, start in ((np.min, np.inf), (np.max, -np.inf))
     )
     sixteen = image.mode.startswith("I;16") or image.format in ("PNG", "PPM")  # some versions open these as I
     if sixteen:

@@ -140,9 +140,13 @@ def shown_by(rows: pd.DataFrame) -> str:
     check_columns(rows)
     if len(rows) > MAX_ROWS:
         raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(rows)}: ask in several requests")
-    shown = [column for column in COLUMNS if column in rows and rows[column].notna().all()]
-    if len(shown) != 1:
-        raise RequestError(f"all rows must have exactly one of the columns {', '.join(COLUMNS)}; got {list(rows)}")
+    # A row that has another one too would be asked about something that is not looked at.
+    shown = [column for column in COLUMNS if column in rows and rows[column].notna().any()]
+    if len(shown) != 1 or not rows[shown[0]].notna().all():
+        raise RequestError(
+            f"all rows must show their images by one of the columns {', '.join(COLUMNS)}, the same for all; got "
+            f"{' and '.join(shown) or 'none'}{' in some rows' if shown else ''}: ask in several requests"
+        )
     return shown[0]
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Picture
-from aezsl.errors import DataError
+from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.methods import METHODS
 from aezsl.serving.model_file import load_trained
@@ -71,7 +71,7 @@ def answer(
 ) -> list[Answer]:
     """One answer per row of features (n, d), as the backbone gave them."""
     if top is not None and top < 1:
-        raise ValueError(f"top must be at least 1, got {top}")
+        raise ParameterError(f"top must be at least 1, got {top}")
     rows = trained.recipe.features(np.asarray(features, dtype=np.float64))
     ranking = trained.model.rank(rows, targets.vectors, len(targets.names))
     names = np.array(targets.names, dtype=object)[ranking.classes]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aezsl.arrays import Float32
+from aezsl.errors import ParameterError
 from aezsl.machine.files import written_whole
 from aezsl.machine.workers import workers_are_given
 
@@ -111,7 +112,7 @@ def choose_provider(device: str, available: list[str]) -> str:
     if device == "auto":
         return next(PROVIDERS[name] for name in AUTOMATIC if PROVIDERS[name] in available)
     if device not in PROVIDERS:
-        raise ValueError(f"unknown device {device!r}; expected auto or one of: {', '.join(PROVIDERS)}")
+        raise ParameterError(f"unknown device {device!r}; expected auto or one of: {', '.join(PROVIDERS)}")
     if PROVIDERS[device] in available:
         return PROVIDERS[device]
     log.warning(

@@ -9,6 +9,7 @@ import torch
 from aezsl.encoders.hub import is_hub_model, model_folder
 from aezsl.encoders.images.backbones import TRANSFORMING
 from aezsl.encoders.images.preprocessing import LITE_SIZES
+from aezsl.errors import DataError, ParameterError
 
 #: Where features are taken when the layer before the classifier is not what the literature means. Caffe's fc6
 #: blob, which "VGG fc6" refers to, holds the values after the in-place ReLU.
@@ -82,7 +83,7 @@ def efficientnet_lite(name: str, weights: str, layer: str | None) -> torch.nn.Mo
     from efficientnet_lite_pytorch import EfficientNet
 
     if layer not in (None, "pooled"):
-        raise ValueError(f"{name} gives its pooled features only, got layer {layer!r}")
+        raise ParameterError(f"{name} gives its pooled features only, got layer {layer!r}")
     torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
     network = EfficientNet.from_name(name.replace("_", "-", 1))
     if weights != "random":
@@ -104,7 +105,7 @@ def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
     from transformers import AutoModel  # isort: skip
 
     if layer is not None:
-        raise ValueError(f"{name} gives the vector of its family only, got layer {layer!r}")
+        raise ParameterError(f"{name} gives the vector of its family only, got layer {layer!r}")
     options = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False}
     # Plain attention: the fused one has no counterpart in the exported graph.
     return TransformersFeatures(AutoModel.from_pretrained(model_folder(name), attn_implementation="eager", **options))
@@ -116,7 +117,7 @@ def torchvision_models(name: str) -> Any:
 
     known = torchvision.models.list_models(module=torchvision.models)
     if name not in known:
-        raise ValueError(
+        raise ParameterError(
             f"unknown backbone {name!r}; expected a folder or a name on the hub (owner/model) of a vision model, "
             f"{', '.join(LITE_SIZES)}, or one of: {', '.join(known)}"
         )
@@ -162,7 +163,7 @@ def _downloaded(published: Any) -> Any:
     try:
         published.get_state_dict(progress=True, check_hash=True)
     except OSError as error:
-        raise FileNotFoundError(
+        raise DataError(
             f"the weights {published} are not at {place} and could not be downloaded ({error}). Download "
             f"{published.url} on a connected machine and put it there, or name a local file as `weights`"
         ) from error
