@@ -45,7 +45,9 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
     """
     from aezsl.serving.service import MODEL_FILE, make_signature
 
-    with folder_of_this_process(beside) as arrays:
+    with folder_of_this_process(beside) as place:
+        arrays = place / "model"  # the model keeps this name, which must not be that of something half-written
+        arrays.mkdir()
         save_trained(arrays / MODEL_FILE, trained)
         yield {
             "loader_module": "aezsl.serving.service",
