@@ -113,6 +113,11 @@ GOOD = [0.1] * 24
         (rows(), {}, "needs rows"),
         (pd.DataFrame({"imge": [1]}), {}, "unknown column 'imge' of the request: did you mean 'image'?"),
         (pd.DataFrame({"image": [b"x", None]}), {}, "exactly one of the columns features, image, path"),
+        (
+            pd.DataFrame({"features": [GOOD, GOOD], "image": [b"x", None]}),
+            {},
+            "exactly one of the columns features, image, path, the same for all; got features and image in some rows",
+        ),
         (rows("/etc/passwd", column="path"), {}, "this service reads no files"),
         (rows("text", column="image"), {}, "row 0: image must be the content of an image file"),
         (rows(b"x" * (33 * 2**20), column="image"), {}, "an image may have 33554432 bytes"),

@@ -110,7 +110,7 @@ def _check_class_names(path: Path, names: list[str]) -> None:
     if repeated := duplicates(names):
         raise DataError(f"{path} describes {first_few(repeated)} more than once: keep one row of each")
     if "" in names:
-        raise DataError(f"{path}: the class_name of row {names.index('') + 1} is empty: name the class")
+        raise DataError(f"{path}, line {names.index('') + 2}: the class_name is empty: name the class")
     if strange := [name for name in names if any(unicodedata.category(letter) == "Cc" for letter in name)]:
         raise DataError(f"{path}: the class_name {strange[0]!r} has line ends or other control characters: retype it")
     if alike := duplicates([alike_as(name) for name in names]):
@@ -158,8 +158,8 @@ def _meant(columns: Iterable[str]) -> str:
 def _counts_rows(path: Path, column: str) -> str:
     what = f"the column {column!r}" if column else "a column without a name"
     return (
-        f"{path}: {what} counts or numbers rows and would be taken for an attribute: delete it (pandas leaves it out "
-        "by to_csv(index=False)), or give it another name and other values if it does describe the classes"
+        f"{path}: {what} counts rows, or numbers them, and would be taken for an attribute: delete it (pandas leaves "
+        "it out by to_csv(index=False)), or give it another name and other values if it does describe the classes"
     )
 
 

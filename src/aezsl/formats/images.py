@@ -199,7 +199,7 @@ def _grey(image: Image.Image) -> NDArray[np.uint8]:
     see_through = image.info.get("transparency")
     clear = values == see_through if sixteen and isinstance(see_through, int) else None
     np.nan_to_num(values, copy=False, nan=low, posinf=high, neginf=low)
-    if high - low > np.finfo(np.float32).max:  # the difference, and not only its ends, must be a number
+    if high - low > float(np.finfo(np.float32).max):  # the difference, and not only its ends, must be a number
         values, low, high = values / 2, low / 2, high / 2
     values -= low
     values *= 255 / ((high - low) or 1.0)

@@ -144,7 +144,7 @@ def shown_by(rows: pd.DataFrame) -> str:
     shown = [column for column in COLUMNS if column in rows and rows[column].notna().any()]
     if len(shown) != 1 or not rows[shown[0]].notna().all():
         raise RequestError(
-            f"all rows must show their images by one of the columns {', '.join(COLUMNS)}, the same for all; got "
+            f"all rows must have exactly one of the columns {', '.join(COLUMNS)}, the same for all; got "
             f"{' and '.join(shown) or 'none'}{' in some rows' if shown else ''}: ask in several requests"
         )
     return shown[0]
