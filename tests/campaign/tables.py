@@ -154,7 +154,7 @@ def _stray(root, rng):
         case 0:
             os.mkfifo(place / "pipe.png")
         case 1:
-            (place / "link.png").symlink_to("nowhere")
+            (place / "link.png").symlink_to(pick(rng, ("nowhere", "link.png", "/proc/1/cwd")))
         case 2:
             (place / pick(rng, (".hidden.png", "Thumbs.db", "notes.txt", "photo.heif", "photo.CR2", "noend"))).touch()
         case 3:

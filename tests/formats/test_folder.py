@@ -163,6 +163,13 @@ def test_what_is_not_read_is_counted_and_named(tree, caplog):
         assert f"({len(files)} in all)" in line
 
 
+def test_links_in_a_circle_are_passed_over(tree, caplog):
+    for one, other in (("a.jpg", "b.jpg"), ("b.jpg", "a.jpg"), ("self", "self")):
+        (tree / "images/cat" / one).symlink_to(other)
+    assert list(load(tree).images["image_id"]) == ["images/cat/0.jpg"]
+    assert "links that cannot be followed: images/cat/a.jpg, images/cat/b.jpg, images/cat/self" in caplog.text
+
+
 def test_gif_and_tif_are_images(tree):
     for file in ("images/cat/1.gif", "images/cat/2.TIF", "images/cat/3.tiff"):
         touch(tree, file)
