@@ -47,7 +47,7 @@ COUNTED = (
         "Unnamed: 0.1",
         "row.names",
     ),
-    *("species_id", "classIdx", "index.1", "lfd. Nr.", "label"),
+    *("classIdx", "index.1", "lfd. Nr.", "label"),
 )
 #: What people take for the same name, each made of another.
 ALIKE = (

@@ -100,7 +100,11 @@ HEADER = "class_name,role,description\n"
         ("class_name,role,ID,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'ID'", "counts rows", "delete it"]),
         ("class_name,role,Nr.,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'Nr.'", "counts rows"]),
         ("class_name,role,Unnamed: 0.1,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'Unnamed: 0.1'", "counts rows"]),
-        ("class_name,role,species_id,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'species_id'", "counts rows"]),
+        (
+            "class_name,role,species_id,big\ncat,seen,70,1\n"
+            + "".join(f"c{i},unseen,{i * i},{i}.5\n" for i in range(5)),
+            ["'species_id'", "counts rows"],
+        ),
         (
             "class_name,role,odd,big\ncat,seen,9,1\n" + "".join(f"c{i},unseen,{9 - i},{i * i}\n" for i in range(1, 6)),
             ["'odd'", "counts rows"],

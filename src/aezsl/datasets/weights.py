@@ -5,7 +5,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset
 
-from aezsl.errors import NotReadyError
+from aezsl.errors import DataError, NotReadyError
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 
 
@@ -16,7 +16,7 @@ class WeightsDataset(AbstractDataset[dict[str, Any], Path]):
         self._filepath = Path(filepath)
         self.metadata = metadata
         if self._filepath.suffix != ".pt":
-            raise NotReadyError(f"weights are kept in a .pt file, got {filepath}")
+            raise DataError(f"weights are kept in a .pt file, got {filepath}")
 
     def save(self, data: dict[str, Any]) -> None:
         """Write the file."""

@@ -27,10 +27,11 @@ ROW_NUMBERS = re.compile(
     r"|ids?|uu?id|idx|index|no|nr|nº|n°|№|num|number|sl?no|lfdnr|serial|key|rows?|row(id|number|names)|target|labels?|"
     r"(class|label)(id|idx|index|no|nr|number)|(index)?level\d"
 )
-#: The last word of headers that may do so, such as species_id: they do where all values are whole and none is twice.
+#: The last word of headers that may do so, such as species_id: they do where all values of many are whole and none is
+#: twice.
 NUMBERING = re.compile(r"(.*[^a-z])?(id|idx|index|no|nr|num|number)", re.IGNORECASE)
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-#: Rows from which on a column that goes up, or down, by one is taken for row numbers, whatever it is called.
+#: Many rows: from here on a column that goes up, or down, by one is taken for row numbers, whatever it is called.
 MANY_ROWS = 5
 #: What stands between the fields of a line: spreadsheets of half the world write semicolons.
 SEPARATORS = (",", ";", "\t")
@@ -52,6 +53,7 @@ def read_class_table(path: Path, text: str | None = None) -> tuple[pd.DataFrame,
     if attributes is None:
         return classes, ()
     if text is None:
+        _warn_of_odd(path, attributes)
         ranges = [f"{name} {column.min():g} .. {column.max():g}" for name, column in attributes.items()]
         log.info("%s: attributes are %s", path, first_few(ranges, SHOWN))
     classes["attributes"] = as_column(attributes.to_numpy())
@@ -200,25 +202,30 @@ def _attributes(path: Path, table: pd.DataFrame) -> pd.DataFrame | None:
     for column, own in zip(columns, values.T, strict=True):
         if _numbers_rows(column, own):
             raise DataError(_counts_rows(path, column))
-        _warn_of_odd(path, column, own)
     return pd.DataFrame(stored, columns=columns)
 
 
 def _numbers_rows(column: str, values: np.ndarray) -> bool:
     """Whether a column counts the rows, or by its name and values looks like a number that each was given."""
+    if len(values) < MANY_ROWS:
+        return False
     steps = np.diff(values)
-    if len(values) >= MANY_ROWS and ((steps == 1).all() or (steps == -1).all()):
+    if (steps == 1).all() or (steps == -1).all():
         return True
     numbered = bool((values == np.rint(values)).all()) and len(np.unique(values)) == len(values)
     return numbered and NUMBERING.fullmatch(CAMEL.sub("_", column)) is not None
 
 
-def _warn_of_odd(path: Path, column: str, values: np.ndarray) -> None:
-    """Say what is taken as an attribute and may be none."""
-    if len(values) > 1 and (values == values[0]).all():
-        log.warning("%s: attribute %r is %g for every class, and so tells none from another", path, column, values[0])
-    elif len(values) >= MANY_ROWS and (np.diff(np.sort(values)) == 1).all():
-        log.warning(
-            "%s: attribute %r has every number from %g to %g once: if it numbers the classes, delete it",
-            *(path, column, values.min(), values.max()),
-        )
+def _warn_of_odd(path: Path, attributes: pd.DataFrame) -> None:
+    """Say what is taken as an attribute of many classes and may be none."""
+    for column in attributes.columns if len(attributes) >= MANY_ROWS else ():
+        values = np.sort(attributes[column].to_numpy())
+        if values[0] == values[-1]:
+            log.warning(
+                "%s: attribute %r is %g for every class, so it tells none from another", path, column, values[0]
+            )
+        elif (np.diff(values) == 1).all():
+            log.warning(
+                "%s: attribute %r has every number from %g to %g once: if it numbers the classes, delete it",
+                *(path, column, values[0], values[-1]),
+            )
