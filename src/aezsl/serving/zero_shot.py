@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,8 @@ def find_model(given: str | Path | None = None, project: Path = Path()) -> Train
             log.info("classifying by %s", path)
             return trained
     what = f"no model {given!s}" if given is not None else "no trained model that can take images"
+    if near := get_close_matches(str(given), METHODS, n=1) if str(given) not in METHODS else []:
+        what += f" (did you mean {near[0]}?)"
     raise DataError(
         f"{what} below {(project / MODELS).resolve()}: make one of the default benchmark by kedro run "
         f"--pipeline={DEFAULT_METHOD}, or of your own images by kedro run --env=own --pipeline={DEFAULT_METHOD}"
