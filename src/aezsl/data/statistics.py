@@ -136,6 +136,33 @@ def _of_task(task: tuple[Rows, Labels], cls: type[S], n_classes: int) -> S:
     return cls(sums, np.bincount(y, minlength=n_classes), gram, None)
 
 
+def class_squares(samples: Rows, y: Labels, mean: Array, U: Array, centres: Array) -> Array:
+    """Per class the sum of its samples' squared distances from its centre along each axis: (C, r).
+
+    U (d, r) axes through the mean (d,), on which the centres (C, r) lie. These are known only once all samples have
+    been summed, so this is a second pass over them, in the same tasks as the first.
+    """
+    parts = [slice(i, i + n) for i, n in _tasks(len(samples))]
+    tasks = ((samples[part], y[part]) for part in parts)
+    squares: Iterable[Array] = progress_bar(
+        workers().map(_squares_of_task, tasks, mean, U, centres),
+        total=len(parts),
+        desc="spread of the classes",
+        leave=False,
+        disable=len(parts) < MIN_TASKS,
+    )
+    return reduce(add, squares)
+
+
+def _squares_of_task(task: tuple[Rows, Labels], mean: Array, U: Array, centres: Array) -> Array:
+    rows, y = task
+    squares = np.zeros(centres.shape)
+    for i, block in enumerate(rows.blocks(BLOCK_ROWS)):
+        labels = y[i * BLOCK_ROWS : i * BLOCK_ROWS + len(block)]
+        squares += class_sums(np.square((block - mean) @ U - centres[labels]), labels, len(centres))
+    return squares
+
+
 def _of_block(block: tuple[Array, Labels], cls: type[S], n_classes: int) -> S:
     X, y = block
     return cls.from_samples(np.asarray(X, dtype=np.float64), y, n_classes)

@@ -94,7 +94,7 @@ def total_statistics(
 ) -> SeenStatistics | None:
     """Of all samples, where they stay in their mapped file."""
     X, y, S = data
-    if method.needs != "statistics" or X.dtype == np.float64 or list(normalisations) != [NOTHING]:
+    if method.needs not in ("statistics", "blocks") or X.dtype == np.float64 or list(normalisations) != [NOTHING]:
         return None
     return shared(TOTAL, lambda: SeenStatistics.from_samples(X, y, len(S)))
 
@@ -115,9 +115,9 @@ def _examine(
     X, y, S = data
     name = held_out.tobytes()
     if total := total_statistics(method, data, normalisations, shared):
-        rows, y_val, S_val, S_training = mapped_split(X, y, S, held_out)
+        (rows, y_training, S_training), (rows_val, y_val, S_val) = mapped_split(X, y, S, held_out)
         spectra = Spectra(*(shared(("fold of statistics", name, part), Once) for part in Spectra._fields))
-        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra)
-        return y_val, iter([Examined(seen, rows, S_val)])
+        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra, (rows, y_training))
+        return y_val, iter([Examined(seen, rows_val, S_val)])
     training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
     return y_val, Fold(training, X_val, S_val, name, shared).examined(normalisations)
