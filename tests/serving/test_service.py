@@ -214,13 +214,13 @@ def test_other_models_are_asked_as_ever(tmp_path):
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
-    from aezsl.serving.service import _read_requests_first
+    from aezsl.serving.mlflow_server import read_requests_first
 
     class Other(mlflow.pyfunc.PythonModel):
         def predict(self, context, model_input, params=None):
             return [params] * len(model_input)
 
-    _read_requests_first()
+    read_requests_first("aezsl.serving.service")
     schema = ParamSchema([ParamSpec("top", DataType.long, 5)])
     mlflow.pyfunc.save_model(
         tmp_path / "other",

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 
 from aezsl.app.lessons import Lesson, Lessons
-from aezsl.app.library import SMALL, Library
-from aezsl.app.opened import MAX_CLASSES, MAX_NAME, Described, OpenModel
+from aezsl.app.library import LARGE, SMALL, Library
+from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME, Described, OpenModel
 from aezsl.app.runs import measured
 from aezsl.app.visitors import MAX_PHOTOS, Visitor
 from aezsl.app.why import explain
@@ -48,6 +48,10 @@ class Handlers:
         place = library.place
         self._lessons = Lessons(place.root, place.models.parent, place.training)
 
+    def close(self) -> None:
+        """End what is under way."""
+        self._lessons.close()
+
     def models(self, visitor: Visitor, asked: Asked) -> Answer:
         """All trained models, the one to begin with first, and what a visitor may send."""
         names = self.library.names()
@@ -81,6 +85,11 @@ class Handlers:
         if len(content) > MAX_IMAGE:
             raise DataError(f"a photo may have {MAX_IMAGE // 2**20} MB: make it smaller")
         return {"photo": visitor.add(content, self.library.open(name))}
+
+    def preview(self, visitor: Visitor, content: bytes) -> Answer:
+        """A photo as a picture that every browser shows; the photo itself is not kept."""
+        with LOOKING:
+            return {"picture": data_uri(content, LARGE)}
 
     def example(self, visitor: Visitor, asked: Asked) -> Answer:
         """Look at one of the examples of a model, or with this model at one ``of`` another."""

@@ -1,6 +1,6 @@
 // Compare: two models on the same photos, and what was measured of each.
 
-import { ask, find, guarded, make, named, state } from "./common.js";
+import { ask, find, guarded, make, named, picture, state } from "./common.js";
 import { asked } from "./naming.js";
 
 const label = (id) => state.models.find((one) => one.id === id).label;
@@ -24,7 +24,7 @@ const table = (head, rows) =>
 async function showSide(models) {
   const [ours, theirs] = [await asked("scores", {}, state.photos, models[0]), await asked("scores", {}, state.photos, models[1])];
   const rows = state.photos.map((photo, place) => [
-    make("img", { src: photo.url, alt: photo.name }),
+    picture(photo, { alt: photo.name }),
     named(ours.answers[place]),
     named(theirs.answers[place]),
   ]);

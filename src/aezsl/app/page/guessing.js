@@ -23,9 +23,9 @@ find("next").addEventListener("click", guarded(async () => {
 }));
 
 async function guess(name) {
+  for (const button of find("choices").children) button.disabled = true;
   const answer = await ask("guess", { name });
   for (const button of find("choices").children) {
-    button.disabled = true;
     if (button.dataset.name === answer.true) Object.assign(button, { className: "right", textContent: `✓ ${plain(answer.true)}` });
     else if (button.dataset.name === name) Object.assign(button, { className: "wrong", textContent: `✗ ${plain(name)}` });
   }

@@ -19,11 +19,15 @@ function choose(tab) {
   tab.focus();
 }
 
-tabs.forEach((tab, place) => {
+tabs.forEach((tab) => {
   tab.addEventListener("click", () => choose(tab));
   tab.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step) choose(tabs[(place + step + tabs.length) % tabs.length]);
+    const shown = tabs.filter((one) => !one.hidden);
+    const here = shown.indexOf(tab);
+    const next = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: -1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    choose(shown.at(next % shown.length));
   });
 });
 

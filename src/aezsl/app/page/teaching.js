@@ -1,6 +1,6 @@
 // Teach it: a collection of the visitor's own, trained while the page says how far it is.
 
-import { ask, find, guarded, make, plain, Refused, sendFile } from "./common.js";
+import { ask, dropped, find, guarded, make, plain, Refused, sendFile } from "./common.js";
 
 const PAUSE = 1000; // milliseconds between two questions about the training
 
@@ -22,6 +22,11 @@ function lesson() {
   remove.addEventListener("click", () => {
     line.remove();
     find("lesson").focus();
+  });
+  line.addEventListener("drop", async (event) => {
+    const all = new DataTransfer(); // what was chosen before stays
+    for (const file of [...files.files, ...(await dropped(event.dataTransfer))]) all.items.add(file);
+    files.files = all.files;
   });
   line.append(...[name, text, files, remove].map((part) => make("td", {}, part)));
   return line;
