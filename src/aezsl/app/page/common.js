@@ -6,7 +6,8 @@ export const plain = (name) => name.replaceAll("_", " ");
 
 export function percent(share) {
   // Neither certain nor impossible, where rounding would say so.
-  if (share > 0 && share < 0.0005) return "<0.1%";
+  if (share === 0) return "0%";
+  if (share < 0.0005) return "<0.1%";
   if (share > 0.995 && share < 1) return ">99%";
   return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
 }
@@ -69,16 +70,20 @@ export const isPicture = (file) => file.type.startsWith("image/") || /\.(hei[cf]
 export function picture(photo, properties) {
   const image = make("img", { ...properties, src: photo.url });
   image.addEventListener("error", async () => {
-    if (!photo.file || photo.drawn) return;
-    photo.drawn = true;
-    try {
-      photo.url = (await sendFile("api/preview", photo.file)).picture;
-      image.src = photo.url;
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error; // it stays without a picture
-    }
-  });
+    photo.drawing ??= draw(photo); // once, however many places show it
+    const drawn = await photo.drawing;
+    if (drawn) image.src = photo.url = drawn;
+  }, { once: true });
   return image;
+}
+
+async function draw(photo) {
+  try {
+    return photo.file ? (await sendFile("api/preview", photo.file)).picture : "";
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return ""; // it stays without a picture
+  }
 }
 
 export const sendFile = (address, file) => send(address, { body: file });

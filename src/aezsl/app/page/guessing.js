@@ -1,6 +1,6 @@
 // Try: the visitor guesses first, then the model.
 
-import { ask, find, guarded, make, plain } from "./common.js";
+import { ask, find, guarded, make, percent, plain } from "./common.js";
 
 export function forgetQuestion() {
   find("picture").hidden = true;
@@ -32,7 +32,7 @@ async function guess(name) {
   const you = name === answer.true ? "You are right" : "You are wrong";
   const it = answer.model === answer.true ? "the model is right" : `the model says ${plain(answer.model)}`;
   find("verdict").textContent = `It is ${plain(answer.true)}. ${you}, ${it}.`;
-  const share = (right) => `${right} of ${answer.asked}`;
+  const share = (right) => `${right} of ${answer.asked}, ${percent(right / answer.asked)}`;
   find("yours").textContent = share(answer.right);
   find("its").textContent = share(answer.model_right);
   find("score").hidden = false;

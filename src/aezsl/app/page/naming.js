@@ -127,6 +127,7 @@ const addFiles = guarded(async (files) => {
   const shown = state.photos;
   const room = state.limits.photos - shown.length;
   const refused = [];
+  const first = shown.length;
   let last = Date.now();
   for (const [place, file] of files.slice(0, room).entries()) {
     sayAdding(`Looking at photo ${place + 1} of ${Math.min(files.length, room)} …`);
@@ -147,6 +148,7 @@ const addFiles = guarded(async (files) => {
     }
   }
   sayAdding("");
+  if (state.photos.length > first) selected = first; // of several, the first
   await refresh();
   if (files.length > room) refused.unshift(`At most ${state.limits.photos} photos are looked at together: ${files.length - Math.max(0, room)} of ${files.length} were left out.`);
   if (refused.length > 3) refused.splice(3, refused.length, `And ${refused.length - 3} more could not be looked at.`);

@@ -5,7 +5,7 @@ import { showClasses } from "./classes.js";
 import { refresh, showExamples } from "./naming.js";
 import { forgetQuestion } from "./guessing.js";
 import { showOthers } from "./comparing.js";
-import "./teaching.js";
+import { followOn } from "./teaching.js";
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
 
@@ -47,7 +47,7 @@ async function open(model) {
 }
 
 const start = guarded(async (wanted) => {
-  const { models, limits, teaches } = await ask("models");
+  const { models, limits, teaches, training } = await ask("models");
   find("tab-teach").hidden = !teaches;
   Object.assign(state, { models, limits });
   find("least-taught").textContent = limits.least_taught;
@@ -55,6 +55,7 @@ const start = guarded(async (wanted) => {
   const first = wanted && models.some((one) => one.id === wanted) ? wanted : models[0].id;
   find("model").value = first;
   await open(first);
+  if (training) followOn();
 });
 
 find("model").addEventListener("change", guarded(() => open(find("model").value)));
