@@ -222,6 +222,20 @@ def test_photos_are_dropped_and_pasted(page):
     page.until(lambda: page.text("#answer-title").startswith("plum, "))
 
 
+def test_a_folder_is_dropped(page, photos, tmp_path):
+    photos("plum", "plum")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "0-plum.png").rename(tmp_path / "below/0-plum.png")
+    (tmp_path / "below/notes.txt").write_text("no photo")
+    box = page.all("#drop")[0].rect
+    for kind in ("dragEnter", "dragOver", "drop"):
+        data = {"items": [], "files": [str(tmp_path)], "dragOperationsMask": 1}
+        about = {"type": kind, "x": box["x"] + 5, "y": box["y"] + 5, "data": data}
+        page.browser.execute_cdp_cmd("Input.dispatchDragEvent", about)
+    page.until(lambda: page.count("#gallery li") == 2)
+    assert not page.all("#message")[0].is_displayed()
+
+
 def test_photos_beyond_the_limit_are_left_out_and_counted(page, photos):
     limit = "const done = arguments[0]; import('/common.js').then(({ state }) => { state.limits.photos = 2; done(); })"
     page.browser.execute_async_script(limit)

@@ -162,6 +162,21 @@ def pictures(tmp_path, monkeypatch):
     return ServedModel(TrainedModel(model, recipe)), tmp_path
 
 
+def test_an_image_is_prepared_once_and_nothing_else_is(pictures, monkeypatch):
+    model, _ = pictures
+    prepared = []
+    engine = (
+        lambda image: prepared.append(image.size) or np.zeros((3, 8, 8), np.float32),
+        lambda batch: np.ones((len(batch), 24), np.float32),
+    )
+    encoder = ImageEncoder((Backbone({}, lambda: engine),))
+    monkeypatch.setattr(Recipe, "make_encoder", lambda *_: encoder)
+    model.warm_up()
+    prepared.clear()
+    model.predict(rows("a.png", "a.png", column="path"))
+    assert prepared == [(8, 8)] * 2
+
+
 def test_paths_lead_to_the_named_folder_only(pictures):
     model, folder = pictures
     for path in ("a.png", str(folder / "shown/a.png")):
