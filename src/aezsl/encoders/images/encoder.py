@@ -42,12 +42,12 @@ class ImageEncoder:
 
     def load(self, batch_size: int = 8) -> Encode:
         """A function that gives features (n, d) of images, with all networks in memory, as ``extract`` gives them."""
-        engines = [backbone.load() for backbone in self.backbones]
+        loaded = [backbone.load() for backbone in self.backbones]
+        engines = [(preprocess, network, least_size(preprocess)) for preprocess, network in loaded]
 
         def encode(pictures: Sequence[Picture]) -> Float32:
             parts = []
-            for preprocess, network in engines:
-                at_least = least_size(preprocess)
+            for preprocess, network, at_least in engines:
                 batches = [pictures[i : i + batch_size] for i in range(0, len(pictures), batch_size)]
                 pixels = (np.stack([preprocess(_opened(one, at_least)) for one in batch]) for batch in batches)
                 parts.append(np.concatenate([network(batch) for batch in pixels]))
