@@ -118,6 +118,25 @@ def test_a_copy_of_an_image_at_another_time_is_known(images, store):
     assert again.seen == 0
 
 
+def test_few_batches_are_decoded_ahead_of_the_network(images):
+    """Not whole shards: the network would wait for them, and they would fill the memory."""
+    counting, ahead = Counting(), []
+    opened = []
+
+    def preprocess(image):
+        opened.append(1)
+        return Counting._preprocess(counting, image)
+
+    def network(batch):
+        ahead.append(len(opened) - counting.seen)
+        return counting._run(batch)
+
+    backbone = Backbone({}, lambda: (preprocess, network))
+    shards = list(extract_features(images, {}, backbone, batch_size=1, shard_size=25))
+    assert [len(chunk.ids) for chunk, _ in shards] == [25]
+    assert max(ahead) <= 5  # the batch itself, three that are on their way, and the look at how large images must be
+
+
 def test_several_backbones_stand_side_by_side_and_adding_one_computes_only_that(images, store, monkeypatch):
     made = {name: Counting(name) for name in ("first", "second")}
     monkeypatch.setattr(encoder, "make_backbone", lambda name, *_: made[name].backbone)

@@ -53,11 +53,12 @@ def extract_features(
         _bar(len(images), len(images) - len(todo), disable=not show) as bar,
     ):
         prepared = _prepare_ahead(pool, rows, preprocess, batch_size)
-        while shard := list(islice(prepared, max(1, shard_size // batch_size))):
+        per_shard = max(1, shard_size // batch_size)
+        for _ in range(-(-len(todo) // (per_shard * batch_size))):
             ids: list[str] = []
             shard_digests: list[str] = []
             vectors: list[NDArray[np.float32]] = []
-            for batch in shard:
+            for batch in islice(prepared, per_shard):  # one by one: the next ones are decoded while the network runs
                 good = [item for item in batch if not isinstance(item[2], str)]
                 unreadable |= {image_id: reason for image_id, _, reason in batch if isinstance(reason, str)}
                 if good:
