@@ -56,7 +56,9 @@ def _tower(folder: Path) -> Encode:
     """The text tower of a pair, pooled and projected into the space that it shares with images."""
     import torch
     from transformers import AutoModel, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     options = {"local_files_only": True, "trust_remote_code": False}
     model: Any = AutoModel.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **options).eval()
     if not hasattr(model, "get_text_features"):
