@@ -155,7 +155,7 @@ def all_targets(n_blocks=4):
     S, targets = normalised(rng.normal(size=(n_seen, 384))), normalised(rng.normal(size=(C, 384)))
     model = AEZSL(0.1, 1, 0.01).fit(X, y, S)
     A, lengths = targets @ model.Q_, np.linalg.norm(targets, axis=1)
-    problem = SharedProblem.of(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
+    problem = SharedProblem.for_targets(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
     blocks = target_blocks(A[: C // 8], lengths[: C // 8])
     blocks = [(a[:50], length[:50]) for a, length in blocks[:n_blocks]]
     n = sum(len(a) for a, _ in blocks)
