@@ -122,6 +122,7 @@ def test_a_changed_encoder_is_noticed(tmp_path):
         embed_classes(CLASSES, [before])
 
 
+@pytest.mark.slow
 def test_an_encoder_that_cannot_be_loaded_is_named(tmp_path):
     (tmp_path / "modules.json").write_text("nonsense")
     with pytest.raises(DataError, match=r"text encoder .* cannot be loaded .*: give the folder or the name"):
