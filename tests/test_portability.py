@@ -7,7 +7,6 @@ from aezsl.encoders.images.engine import available_cores
 from aezsl.machine.provenance import Cost
 from tests.helpers import ROOT
 
-
 #: What only Unix has.
 MISSING = {"fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
 
