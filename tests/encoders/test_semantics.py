@@ -140,6 +140,7 @@ def test_an_encoder_of_the_hub_has_a_fingerprint_from_the_first_run_on(tmp_path,
     assert (tmp_path / "sentence-transformers/some-model").is_dir()
 
 
+@pytest.mark.slow
 def test_an_encoder_that_cannot_be_loaded_is_named(tmp_path):
     (tmp_path / "modules.json").write_text("nonsense")
     with pytest.raises(DataError, match=r"text encoder .* cannot be loaded .*: give the folder or the name"):

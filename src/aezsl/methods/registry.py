@@ -1,4 +1,4 @@
-"""All there is to say of every method, in one line each; no other file lists methods by name."""
+"""All there is to say about every method, one entry per method; no other file lists methods by name."""
 
 from dataclasses import dataclass
 from importlib import import_module
