@@ -166,7 +166,7 @@ class PropagatedMethod(BasedMethod):
 
 
 def seen_rows(S_target: Array, S_seen: Array) -> Labels:
-    """For every target the seen class (C,) of the same semantics, or -1."""
+    """The seen class (C,) that has the same semantics as each target, or -1."""
     distances = cdist(S_target, S_seen)
     return np.where(distances.min(axis=1) == 0, distances.argmin(axis=1), -1)
 
