@@ -5,7 +5,7 @@ import { classes, whenEdited } from "./classes.js";
 import { forgetReasons } from "./reasons.js";
 
 const SHOWN = 10;
-const WAIT = 200; // milliseconds after the last key
+const WAIT = 100; // milliseconds after the last key
 
 export let answers = [];
 export let selected = 0;
