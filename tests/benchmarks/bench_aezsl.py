@@ -158,7 +158,7 @@ def of_all_imagenet():
     """What every task of such a problem needs, and its blocks of targets."""
     model, targets = imagenet_like()
     A, lengths = targets @ model.Q_, np.linalg.norm(targets, axis=1)
-    problem = SharedProblem.of(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
+    problem = SharedProblem.for_targets(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
     return problem, target_blocks(A, lengths)
 
 

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array
 from aezsl.data.statistics import class_squares
+from aezsl.errors import DataError
 from aezsl.kinds import Count, Positive
 from aezsl.machine.workers import run_side_by_side
 from aezsl.methods.base import Needs, ZeroShotClassifier
@@ -87,7 +88,7 @@ class EXEM(ZeroShotClassifier):
         mean, U, _ = seen.centred_spectrum()
         q = min(self.n_components, U.shape[1])
         if not q:
-            raise ValueError("X must vary: all training samples are the same, so there is nothing to tell classes by")
+            raise DataError("X must vary: all training samples are the same, so there is nothing to tell classes by")
         V, deviation = seen.once("exem", lambda: _exemplars(seen))
         self.S_, self.gamma_ = seen.S, float(self.gamma)
         self.mean_, self.components_ = mean, U[:, :q]

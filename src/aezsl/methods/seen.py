@@ -11,6 +11,7 @@ from aezsl.arrays import Array, Labels
 from aezsl.data.mapped_arrays import Rows
 from aezsl.data.once import Once
 from aezsl.data.statistics import SeenStatistics, class_sums
+from aezsl.errors import DataError
 from aezsl.methods.checks import check_counts, check_labels, check_rows, check_semantics
 from aezsl.methods.shared.linalg import centred_moment_eigh, moment_eigh, row_space_eigh
 
@@ -44,12 +45,12 @@ class SeenData:
     ) -> None:
         self.S: Array = check_semantics("S", S).copy()  # the caller's array may change later
         if len(self.S) < 2:
-            raise ValueError(f"S must describe at least two seen classes, got {len(self.S)}")
+            raise DataError(f"S must describe at least two seen classes, got {len(self.S)}")
         self._samples: tuple[Array, Labels] | None = None
         self._rows = rows
         if isinstance(X, SeenStatistics):
             if len(X.counts) != len(self.S):
-                raise ValueError(f"the statistics are of {len(X.counts)} classes, but S describes {len(self.S)}")
+                raise DataError(f"the statistics are of {len(X.counts)} classes, but S describes {len(self.S)}")
             check_counts(X.counts)
             self.statistics, self.n_features = X, X.sums.shape[1]
         else:
@@ -87,7 +88,7 @@ class SeenData:
 
     def _known(self) -> tuple[Array, Labels]:
         if self._samples is None:
-            raise ValueError("this method learns from all samples, and was given their statistics: give X, y and S")
+            raise DataError("this method learns from all samples, and was given their statistics: give X, y and S")
         return self._samples
 
     @cached_property

@@ -50,12 +50,12 @@ class Fold:
         """The fold in one normalisation after the other; neighbours with equal features share the samples."""
         X, y, S = self.training
         for steps, group in groupby(normalisations, lambda normalisation: tuple(normalisation["features"])):
-            of_features, rows = fit_normaliser(steps, X)
-            rows_val = of_features(self.X)
+            feature_normaliser, rows = fit_normaliser(steps, X)
+            rows_val = feature_normaliser(self.X)
             for normalisation in group:
-                of_semantics, described = fit_normaliser(normalisation["semantics"], S)
+                semantic_normaliser, described = fit_normaliser(normalisation["semantics"], S)
                 spectra = self._spectra(steps, tuple(normalisation["semantics"]))
-                yield Examined(SeenData(rows, y, described, spectra), rows_val, of_semantics(self.S))
+                yield Examined(SeenData(rows, y, described, spectra), rows_val, semantic_normaliser(self.S))
 
     def _spectra(self, features: tuple[str, ...], semantics: tuple[str, ...]) -> Spectra:
         kept = (("features", features), ("semantics", semantics))
@@ -92,7 +92,7 @@ def total_statistics(
     normalisations: Sequence[Normalisation],
     shared: Once,
 ) -> SeenStatistics | None:
-    """Of all samples, where they stay in their mapped file."""
+    """The statistics of all samples, where these stay in their mapped file; None where they need not."""
     X, y, S = data
     if method.needs not in ("statistics", "blocks") or X.dtype == np.float64 or list(normalisations) != [NOTHING]:
         return None
