@@ -35,7 +35,7 @@ class MappedArrays:
                 rows[end : end + len(block)] = block
                 end += len(block)
             if end != shape[0]:
-                raise ValueError(f"expected {shape[0]} rows for {name}, got {end}")
+                raise DataError(f"expected {shape[0]} rows for {name}, got {end}")
             column = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), shape[1])
             table = pa.table({"vector": column})
             with pa.OSFile(str(written), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:

@@ -62,7 +62,7 @@ class Problem:
     def require(self, setting: str) -> None:
         """Raise an error unless the problem was built for this setting."""
         if self.setting != setting:
-            raise ValueError(f"the setting {setting} needs a problem built for it, got one for {self.setting!r}")
+            raise DataError(f"the setting {setting} needs a problem built for it, got one for {self.setting!r}")
 
     @property
     def labelled(self) -> Mask:

@@ -10,6 +10,7 @@ import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.mapped_arrays import Rows
+from aezsl.errors import DataError
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
 
@@ -113,7 +114,7 @@ class SeenStatistics:
     def keep(self, classes: Mask) -> Self:
         """The same samples with only these classes (C,) listed; the others must have none."""
         if self.counts[~classes].any():
-            raise ValueError("only classes without samples can be left out: subtract their statistics first")
+            raise DataError("only classes without samples can be left out: subtract their statistics first")
         return type(self)(self.sums[classes], self.counts[classes], self.gram, self.rows)
 
 
@@ -133,6 +134,33 @@ def _task_statistics(task: tuple[Rows, Labels], cls: type[S], n_classes: int) ->
         sums += class_sums(X, y[i * BLOCK_ROWS : i * BLOCK_ROWS + len(X)], n_classes)
         gram += X.T @ X
     return cls(sums, np.bincount(y, minlength=n_classes), gram, None)
+
+
+def class_squares(samples: Rows, y: Labels, mean: Array, U: Array, centres: Array) -> Array:
+    """Per class the sum of its samples' squared distances from its centre along each axis: (C, r).
+
+    U (d, r) axes through the mean (d,), on which the centres (C, r) lie. These are known only once all samples have
+    been summed, so this is a second pass over them, in the same tasks as the first.
+    """
+    parts = [slice(i, i + n) for i, n in _tasks(len(samples))]
+    tasks = ((samples[part], y[part]) for part in parts)
+    squares: Iterable[Array] = progress_bar(
+        workers().map(_squares_of_task, tasks, mean, U, centres),
+        total=len(parts),
+        desc="spread of the classes",
+        leave=False,
+        disable=len(parts) < MIN_TASKS,
+    )
+    return reduce(add, squares)
+
+
+def _squares_of_task(task: tuple[Rows, Labels], mean: Array, U: Array, centres: Array) -> Array:
+    rows, y = task
+    squares = np.zeros(centres.shape)
+    for i, block in enumerate(rows.blocks(BLOCK_ROWS)):
+        labels = y[i * BLOCK_ROWS : i * BLOCK_ROWS + len(block)]
+        squares += class_sums(np.square((block - mean) @ U - centres[labels]), labels, len(centres))
+    return squares
 
 
 def _block_statistics(block: tuple[Array, Labels], cls: type[S], n_classes: int) -> S:

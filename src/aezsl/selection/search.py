@@ -13,6 +13,7 @@ from aezsl.arrays import Array, Labels
 from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, joined, moving_steps
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
+from aezsl.errors import ParameterError
 from aezsl.kinds import Values
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
@@ -162,16 +163,16 @@ def effective_grid(name: str, grid: Grid) -> dict[str, Sequence[Any]]:
     The parameters keep the class's order, others that ``grid`` names come behind them: any parameter can be searched.
     """
     if not isinstance(grid, Mapping):
-        raise ValueError(f"{name}.grid must name parameters and their values, or be {{}}, got {grid!r}")
+        raise ParameterError(f"{name}.grid must name parameters and their values, or be {{}}, got {grid!r}")
     cls = method_class(name)
     known = cls().get_params()
     for parameter, values in grid.items():
         if parameter not in known:
             near = get_close_matches(parameter, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it takes: {', '.join(sorted(known))}"
-            raise ValueError(f"{name}.grid names {parameter!r}, which is not a parameter of {name}; {hint}")
+            raise ParameterError(f"{name}.grid names {parameter!r}, which is not a parameter of {name}; {hint}")
         if not isinstance(values, list | tuple) or not values:
-            raise ValueError(f"{name}.grid.{parameter} must be a list of at least one value, got {values!r}")
+            raise ParameterError(f"{name}.grid.{parameter} must be a list of at least one value, got {values!r}")
     return {**cls.grid, **grid}
 
 

@@ -96,7 +96,9 @@ def conventional_scores(trial: Trial, data: SeenArrays, held_out: Labels) -> Ite
 def total_statistics(trial: Trial, data: SeenArrays) -> SeenStatistics | None:
     """The statistics of all samples, where these stay in their mapped file; None where they need not."""
     X, y, S = data
-    if trial.method.needs != "statistics" or X.dtype == np.float64 or list(trial.normalisations) != [NOTHING]:
+    if trial.method.needs not in ("statistics", "blocks") or X.dtype == np.float64:
+        return None
+    if list(trial.normalisations) != [NOTHING]:
         return None
     return trial.shared(TOTAL, lambda: SeenStatistics.from_samples(X, y, len(S)))
 
@@ -113,9 +115,9 @@ def _examine(
     (X, y, S), shared = data, trial.shared
     name = held_out.tobytes()
     if total := total_statistics(trial, data):
-        rows, y_val, S_val, S_training = mapped_split(X, y, S, held_out)
+        (rows, y_training, S_training), (rows_val, y_val, S_val) = mapped_split(X, y, S, held_out)
         spectra = Spectra(*(shared(("fold of statistics", name, part), Once) for part in Spectra._fields))
-        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra)
-        return y_val, iter([Examined(seen, rows, S_val)])
+        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra, (rows, y_training))
+        return y_val, iter([Examined(seen, rows_val, S_val)])
     training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
     return y_val, Fold(training, X_val, S_val, name, shared).examined(trial.normalisations)

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from aezsl.arrays import Array
+from aezsl.errors import DataError
 from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.aezsl.path_table import PathTable
@@ -164,7 +165,7 @@ class AEZSL(LinearZeroShotClassifier):
         """The targets' decompositions, which depend on no lambda and are shared along a grid."""
         need = spectra_mb(len(targets.S), self.Q_.shape[1])
         if need > self.memory_mb:
-            raise ValueError(
+            raise DataError(
                 f"solver='alternating' keeps the eigenvectors of {len(targets.S)} targets of rank {self.Q_.shape[1]}, "
                 f"{need:.0f} MB, and memory_mb={self.memory_mb} allows less; raise memory_mb, or use solver='direct', "
                 "which streams the targets"

@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array, Labels, Mask
+from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Count, NotNegative, Positive, Seed, Share, Text
 from aezsl.methods.base import LinearZeroShotClassifier, Needs
@@ -162,9 +163,7 @@ class DAEZSL(LinearZeroShotClassifier):
 
     def _check_classes(self, n_classes: int) -> None:
         if self.validation_fraction and n_classes < 4:
-            raise ValueError(
-                f"early stopping needs at least 4 seen classes, got {n_classes}: set validation_fraction=0"
-            )
+            raise DataError(f"early stopping needs at least 4 seen classes, got {n_classes}: set validation_fraction=0")
 
     def _held_out(self, n_classes: int) -> Mask:
         """The validation classes: at least two, and at least two are left."""
