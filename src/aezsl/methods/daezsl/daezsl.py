@@ -25,7 +25,8 @@ from aezsl.methods.seen import SeenData
 if TYPE_CHECKING:
     import torch
 
-    from aezsl.methods.daezsl.network import AdaptiveNetwork, Checkpoint
+    from aezsl.methods.daezsl.network import AdaptiveNetwork
+    from aezsl.methods.daezsl.training import Checkpoint
 
 
 class DAEZSL(LinearZeroShotClassifier):
@@ -177,7 +178,8 @@ class DAEZSL(LinearZeroShotClassifier):
         """Learn from the classes that are not held out; stop early by the accuracy on those that are."""
         import torch
 
-        from aezsl.methods.daezsl.network import Settings, pick_device, train
+        from aezsl.methods.daezsl.network import pick_device
+        from aezsl.methods.daezsl.training import Settings, train
 
         searching = bool(held_out.any())
         rows, S_train = np.flatnonzero(~held_out[y]), S[~held_out]
