@@ -123,7 +123,7 @@ def read_member(archive: Path, offset: int, size: int) -> bytes:
 
 
 def content_digest(content: bytes) -> str:
-    """Of the bytes of a file: equal where the content is, and nowhere else."""
+    """A digest of the bytes of a file: equal where the content is equal, and nowhere else."""
     return f"{len(content)}-{hashlib.blake2b(content, digest_size=16).hexdigest()}"
 
 
@@ -142,7 +142,7 @@ def file_digest(path: str | Path) -> str:
 
 
 def folder_digest(folder: Path) -> str:
-    """Of the names and contents of all files below a folder, but for hidden ones and pages of text about it."""
+    """A digest of names and contents of all files below a folder, but for hidden ones and pages of text about it."""
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
