@@ -19,7 +19,8 @@ class ConfigLoader(OmegaConfigLoader):
     Kedro does not allow its own ``runtime_params`` in globals, yet the place of all results, which is a global, must
     follow from which data set the command line names: results of different data never mix. ``${below:name}`` is such a
     value as the end of a folder's name: a slash and the value, or nothing. A features file that the command line names
-    needs no word about the backbone. An environment that there is not is refused at once.
+    needs no word about the backbone; sources of semantics can be given there as one word (see ``read_sources``). An
+    environment that there is not is refused at once.
     """
 
     def __init__(
@@ -108,7 +109,28 @@ def _first_cause(error: BaseException) -> BaseException:
 
 def _with_implied(params: dict[str, Any]) -> dict[str, Any]:
     """What the command line gives, and what follows from it: features of a file are made by no backbone."""
-    extraction = params.get("feature_extraction")
+    extraction, embedding = params.get("feature_extraction"), params.get("semantic_embedding")
     if isinstance(extraction, dict) and extraction.get("path") and "backbone" not in extraction:
-        return {**params, "feature_extraction": {**extraction, "backbone": "file"}}
+        params = {**params, "feature_extraction": {**extraction, "backbone": "file"}}
+    if isinstance(embedding, dict) and isinstance(sources := embedding.get("sources"), str):
+        params = {**params, "semantic_embedding": {**embedding, "sources": read_sources(sources)}}
     return params
+
+
+def read_sources(text: str) -> list[dict[str, Any]]:
+    """Sources of semantics as the command line can give them, where commas separate parameters.
+
+    A kind, its settings behind colons, several joined by plus signs: ``text:encoder=minilm+wordnet:measure=lin``.
+    """
+    sources = []
+    for one in text.split("+"):
+        kind, *settings = one.split(":")
+        if wrong := [setting for setting in settings if "=" not in setting]:
+            raise ParameterError(
+                f"semantic_embedding.sources: expected name=value behind a colon, got {wrong[0]!r}. Paths that have a "
+                "colon or a plus sign can be named in a file of parameters"
+            )
+        pairs = (setting.partition("=") for setting in settings)
+        given = OmegaConf.from_dotlist([f"{name}={value}" for name, _, value in pairs])  # numbers become numbers
+        sources.append({"kind": kind, **{str(name): value for name, value in given.items()}})
+    return sources

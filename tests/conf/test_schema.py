@@ -53,6 +53,20 @@ def checked():
     return check
 
 
+@pytest.fixture(scope="module")
+def own():
+    """Check the environment ``own`` under a name; the files are read once."""
+    loader = make_loader("own")
+    parameters, values = loader["parameters"], loader["globals"]
+    texts = loader._texts("base") | loader._texts("own")
+
+    def check(name):
+        given = {"own": {"name": name}}
+        check_configuration({**parameters, **given}, {**values, "benchmark": name}, given, texts, {})
+
+    return check
+
+
 @pytest.mark.parametrize("env", [None, *ENVIRONMENTS])
 def test_every_environment_passes(env):
     make_loader(env).check()
@@ -202,16 +216,22 @@ def test_all_problems_are_told_at_once_and_where_they_stand(checked, monkeypatch
 
 
 @pytest.mark.parametrize(
-    "name", ["../../x", "", "a/b", "a\\b", ".", "..", ".hidden", "x ", "null", "a:b", "a\nb", "CON", "nul.x"]
+    "name", ["../../x", "", "a/b", "a\\b", ".", "..", ".hidden", "x ", None, "a:b", "a\nb", "CON", "nul.x"]
 )
-def test_results_stay_below_data(name):
+def test_results_stay_below_data(own, name):
     with pytest.raises(ParameterError, match=r"own\.name must be"):
-        make_loader("own", own={"name": None if name == "null" else name}).check()
+        own(name)
 
 
 @pytest.mark.parametrize("name", ["birds", "my birds 2", "v1.2", 2024, "été"])
-def test_a_folder_name_is_taken(name):
-    make_loader("own", own={"name": name}).check()
+def test_a_folder_name_is_taken(own, name):
+    own(name)
+
+
+def test_the_name_on_the_command_line_is_checked():
+    make_loader("own", own={"name": "birds"}).check()
+    with pytest.raises(ParameterError, match=r"own\.name must be"):
+        make_loader("own", own={"name": "../birds"}).check()
 
 
 @pytest.mark.parametrize(("name", "env"), [("emoji", "base"), ("CUB", "cub"), ("tiny_imagenet", "tiny_imagenet")])

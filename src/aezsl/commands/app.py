@@ -62,7 +62,14 @@ def find_place(env: str | None, params: dict[str, Any]) -> "Place":
             method=method,
             tracking=tracking,
             training=TRAINING,
-            runs_page=tracking
-            if tracking.startswith("http") or not mlflow
-            else f"http://{mlflow.ui.host}:{mlflow.ui.port}",
+            **_runs(tracking, mlflow),
         )
+
+
+def _runs(tracking: str, mlflow: Any) -> dict[str, str]:
+    """Where the page of the runs is, and what opens it where that is not a server already."""
+    if tracking.startswith("http") or not mlflow:
+        return {"runs_page": tracking}
+    host, port = mlflow.ui.host, mlflow.ui.port
+    command = f"mlflow ui --backend-store-uri {tracking} --host {host} --port {port}"
+    return {"runs_page": f"http://{host}:{port}", "runs_command": command}

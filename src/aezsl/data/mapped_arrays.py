@@ -90,14 +90,14 @@ class Rows:
         return Rows(self.X, np.asarray(numbers)[part])
 
     def blocks(self, size: int) -> Iterator[Array]:
-        """One array of at most so many rows after the other."""
+        """The rows as arrays of at most ``size`` rows, one after the other."""
         return (np.asarray(self[i : i + size]) for i in range(0, len(self), size))
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.array(self.X[self.which], dtype=dtype, copy=copy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place = FilePlace.of(self.X)
+        place = FilePlace.find(self.X)
         if place is None:
             return Rows, (np.ascontiguousarray(self.X[self.which]), slice(None))
         return _rows_of_file, (place, self.which)
@@ -113,8 +113,8 @@ class FilePlace:
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, X: Array) -> Self | None:
-        """Of a matrix that is a part of a mapped file in one piece; None where there is no file, or not that of X."""
+    def find(cls, X: Array) -> Self | None:
+        """The place of a matrix that is one piece of a mapped file; None where X is not, or the file is not there."""
         whole = X
         while isinstance(whole.base, np.ndarray):  # up to the array of the whole mapping: only its offset is true
             whole = whole.base

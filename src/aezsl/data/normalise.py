@@ -45,7 +45,7 @@ def listed_steps(steps: Steps) -> list[str]:
 
 
 def moving_steps(steps: Sequence[str]) -> list[str]:
-    """Those that change directions, and not only lengths."""
+    """The steps that change directions, and not only lengths."""
     return [step for step in steps if step != "l2"]
 
 
@@ -55,7 +55,7 @@ def joined(steps: Sequence[str]) -> str:
 
 
 def in_words(normalisation: Normalisation) -> str:
-    """Such as "l2 for features and centre+l2 for semantics"."""
+    """In words, for example "l2 for features and centre+l2 for semantics"."""
     return " and ".join(f"{joined(normalisation[part])} for {part}" for part in PARTS)
 
 

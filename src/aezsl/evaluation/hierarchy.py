@@ -34,7 +34,7 @@ class Hierarchy:
 
     @classmethod
     def from_edges(cls, edges: ArrayLike) -> Self:
-        """From pairs of names (m, 2); repeated edges, either direction, and loops do no harm."""
+        """The graph of pairs of names (m, 2); repeated edges, either direction, and loops do no harm."""
         pairs = np.asarray(edges, dtype=np.str_)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
             raise DataError(f"edges must be pairs of names, expected shape (m, 2), got {pairs.shape}")
@@ -128,7 +128,7 @@ class FeasibleSets:
 def feasible_sets(
     edges: ArrayLike | Hierarchy, candidates: ArrayLike, k: int = max(HP_KS), only: Labels | None = None
 ) -> FeasibleSets:
-    """For every class the candidates nearest to it: grow the radius, add every candidate at it, stop at k or more.
+    """The candidates nearest to every class: grow the radius, add every candidate at it, stop at k or more.
 
     candidates: (C,) names, numbered as the target classes. only: the classes to do it for, all unless given
     (those that occur as true labels are enough). Breadth-first search from a block of classes at once; those that

@@ -69,7 +69,7 @@ class ConventionalOutcome:
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """Of per-class accuracy, by the bootstrap."""
+        """The interval of per-class accuracy, by the bootstrap."""
         return class_mean_interval(self.true, self.true == self.predicted)
 
 

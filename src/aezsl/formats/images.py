@@ -38,6 +38,9 @@ FORMATS = (
     *(("HEIF",) if _HEIF else ()),
 )
 
+#: How addresses of the web begin: images are read from files alone.
+ADDRESSES = ("http://", "https://", "ftp://", "data:")
+
 #: What an image must be turned by, by the number that cameras write down.
 UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -82,6 +85,8 @@ def read_image(source: str | Path | bytes | IO[bytes], name: str = "", at_least:
 
 def read_content(path: str | Path) -> bytes:
     """The bytes of a regular file of bounded size, or of a member of an archive (``files.member_path``)."""
+    if str(path).startswith(ADDRESSES):
+        raise UnreadableImageError(f"{path} is an address, and nothing is fetched here: save the image, give its file")
     file = Path(path)
     member = split_member(path)
     try:

@@ -18,8 +18,9 @@ from aezsl.methods.parameters import Declared
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
 
-#: What a method learns from: sums over the samples, all samples at once, or passes over them.
-Needs = Literal["statistics", "samples", "epochs"]
+#: What a method learns from: sums over the samples; these, and the samples once more, block by block; all samples at
+#: once; or passes over them.
+Needs = Literal["statistics", "blocks", "samples", "epochs"]
 
 
 class ZeroShotClassifier(Declared):
@@ -75,7 +76,8 @@ class ZeroShotClassifier(Declared):
 
     def fit_seen(self, seen: SeenData) -> Self:
         """Learn from checked data, sharing what other fits on the same object have computed."""
-        if seen.from_statistics and self.needs != "statistics":
+        enough = self.needs == "statistics" or (self.needs == "blocks" and seen.rows is not None)
+        if seen.from_statistics and not enough:
             raise DataError(f"{type(self).__name__} learns from {self.needs}, not from statistics: give X, y and S")
         self.check_parameters()
         self.n_features_in_, self.n_semantics_in_ = seen.n_features, seen.S.shape[1]

@@ -95,8 +95,8 @@ class BasedMethod(ZeroShotClassifier):
         """Become fitted with the values ``get_state`` gave."""
         if missing := [name for name in self.stage_state if name not in state]:
             raise DataError(f"{type(self).__name__} needs {', '.join(missing)} in its state: give what get_state gave")
-        of_base = {name: value for name, value in state.items() if name not in self.stage_state}
-        self._adopt(self._base_class()(**self.base_params()).set_state(of_base))
+        base_state = {name: value for name, value in state.items() if name not in self.stage_state}
+        self._adopt(self._base_class()(**self.base_params()).set_state(base_state))
         for name in self.stage_state:
             setattr(self, name, state[name])
         return self

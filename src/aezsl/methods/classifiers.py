@@ -162,7 +162,7 @@ class PoolClassifier(TargetClassifier):
         return self.rounds.table()
 
     def rank(self, X: ArrayLike, k: int) -> Ranking:
-        """For the pool the final label first, then the classes as the ranker orders them; new samples by score."""
+        """The pool has its final labels first, then the classes as the ranker orders them; new samples go by score."""
         X = self._check(X)
         return self.ranker.rank(X, k).with_first(self.labels) if self._is_pool(X) else self.scorer.rank(X, k)
 

@@ -21,7 +21,7 @@ class Declared(BaseEstimator):
     writes its own ``__init__`` keeps it.
     """
 
-    #: Parameters of a parent that are none here, with the value they keep.
+    #: Parameters of a parent that are not parameters here, with the value they keep.
     fixed: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

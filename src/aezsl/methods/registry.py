@@ -1,4 +1,4 @@
-"""All there is to say of every method, in one line each; no other file lists methods by name."""
+"""All there is to say about every method, one entry per method; no other file lists methods by name."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -68,7 +68,7 @@ _ENTRIES = (
     Entry("eszsl_lr", "ESZSL_LR", "refinement.eszsl_lr:ESZSLLR", "statistics", refines="eszsl", pool=True),
     Entry("eszsl_net", "ESZSL (network)", "daezsl.eszsl_net:ESZSLNet", "epochs", large_scale=True),
     Entry("eszsl_t", "ESZSL_T", "propagation.eszsl_t:ESZSLT", "statistics", refines="eszsl", pool=True),
-    Entry("exem", "EXEM", "exem:EXEM"),
+    Entry("exem", "EXEM", "exem:EXEM", "blocks"),
     Entry("iap", "IAP", "iap:IAP"),
     Entry("jeac", "Shojaee and Baghshah", "jeac:JEaC", "statistics", pool=True),
     Entry("jlse", "JLSE", "jlse:JLSE"),

@@ -43,7 +43,7 @@ def select_parameters(
     normalisations: Sequence[Normalisation] | None = None,
     calibration: Mapping[str, Any] | None = None,
 ) -> Selected:
-    """The parameters to use, ``init`` and the point of the grid that is best on validation classes, and in what form.
+    """The parameters to use, ``init`` and the grid's best point on validation classes, and the normalisation.
 
     settings : see ``class_folds``, and a ``criterion``. store : keeps the scores of all points; a former table is taken
     over where data, settings and code are still the same. normalisations : those of the problem among which to choose,
@@ -92,14 +92,14 @@ def select_parameters(
 
 
 def suitable_normalisations(name: str, problem: Problem, init: Mapping[str, Any]) -> list[Normalisation]:
-    """Those of the problem that the method may choose: where it compares images with texts, such as move neither.
+    """The normalisations of the problem that suit the method: if it compares images with texts, none may move either.
 
-    Where there are none of these all are given: the method itself refuses them, unless the user vouches for the pair.
+    Where no normalisation suits, all are given: the method itself refuses them, unless the user vouches for the pair.
     """
     if not METHODS[name].paired or init.get("stated_pair"):
         return problem.normalisations
-    still = [way for way in problem.normalisations if not any(map(moving_steps, way.values()))]
-    return still or problem.normalisations
+    suitable = [way for way in problem.normalisations if not any(map(moving_steps, way.values()))]
+    return suitable or problem.normalisations
 
 
 def _n_samples(problem: Problem, settings: Mapping[str, Any]) -> int:
@@ -198,8 +198,8 @@ def cross_validate(
     bar = progress_bar(total=total, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
 
     with bar, small_products():
-        what = (method, (X, y, S), points, normalisations, shared, generalized)
-        found = list(zip(*examine_folds(folds, *what, bar.update), strict=True))
+        by_fold = examine_folds(folds, method, (X, y, S), points, normalisations, shared, generalized, bar.update)
+        found = list(zip(*by_fold, strict=True))
     if generalized:
         criterion, calibration, _ = generalized
         scores = np.array([generalized_scores(curves, criterion, calibration) for curves in found])

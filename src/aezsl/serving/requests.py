@@ -60,7 +60,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     """The parameters of a request, checked and completed; ``classes`` becomes the text of a table."""
     if params is not None and not isinstance(params, Mapping):
         raise RequestError(f"params must be an object of {', '.join(DEFAULTS)}, got {type(params).__name__}")
-    _refuse_unknown("parameter", params or {}, DEFAULTS)
+    refuse_unknown("parameter", params or {}, DEFAULTS)
     given = {**DEFAULTS, **{key: value for key, value in (params or {}).items() if value is not None}}
     top = given["top"]
     if isinstance(top, bool) or not isinstance(top, (int, np.integer)) or not 1 <= top <= MAX_CLASSES:
@@ -73,10 +73,11 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
 def check_columns(rows: Any) -> None:
     """Refuse a column that is none, with the nearest name."""
     if isinstance(rows, pd.DataFrame):
-        _refuse_unknown("column", rows.columns, COLUMNS)
+        refuse_unknown("column", rows.columns, COLUMNS)
 
 
-def _refuse_unknown(what: str, names: Iterable[Any], known: Collection[str]) -> None:
+def refuse_unknown(what: str, names: Iterable[Any], known: Collection[str]) -> None:
+    """Refuse a name that is none of the known ones, with the nearest of them."""
     for name in names:
         if name not in known:
             close = get_close_matches(str(name), known, n=1)

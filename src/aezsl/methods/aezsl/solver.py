@@ -8,7 +8,7 @@ with :math:`L = X'X`, :math:`T_c = S' \mathrm{diag}(s_c^2) S + \lambda_1 I` and
 :math:`N_c = X'Y \mathrm{diag}(s_c^2) S`. Everything here is written on the eigenvectors U of L (features), on a basis
 of the rows of S (semantics), and per target on the eigenvectors :math:`V_c` of
 :math:`S' \mathrm{diag}(s_c^2) S = V_c \mathrm{diag}(t_c) V_c'`. None of the three depends on a lambda. The weights
-:math:`s_c^2` are whatever not negative numbers ``shared.similarity`` gives: squared cosines, unless asked otherwise.
+:math:`s_c^2` come from ``shared.similarity``: squared cosines, or other numbers that are not negative.
 
 With :math:`k = \lambda_2 + C \lambda_3`, :math:`D_c = 1 / (l (t_c + \lambda_1)' + k)` and the sum
 :math:`Z = \sum_j W_j`, every mapping is :math:`W_c = ((N_c + \lambda_3 Z) V_c * D_c) V_c'`, and Z solves

@@ -62,7 +62,7 @@ class DAEZSL(LinearZeroShotClassifier):
     gamma, lam : float
         Parameters of ESZSL, for that start only.
     epochs : int
-        At most so many passes over the samples.
+        Most passes over the samples.
     patience : int
         Epochs without a better validation accuracy after which training stops.
     validation_fraction : float

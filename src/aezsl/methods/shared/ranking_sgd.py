@@ -83,7 +83,7 @@ class RankingDescent:
 
     @classmethod
     def on_basis(cls, X: Array, y: Labels, S: Array, basis: Array, **settings: Any) -> "RankingDescent":
-        """For class vectors S (C, a) whose rows lie in the span of the basis (a, r)."""
+        """The descent for class vectors S (C, a) whose rows lie in the span of the basis (a, r)."""
         return cls(np.asarray(X, dtype=np.float32), y, (S @ basis).astype(np.float32), **settings)
 
     def start(self, basis: Array, rng: np.random.Generator, n_maps: int = 1) -> Array:
