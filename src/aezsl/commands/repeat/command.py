@@ -35,9 +35,6 @@ from aezsl.reporting.over_splits import (
 
 log = logging.getLogger(__name__)
 
-#: Runners that Kedro and this project have.
-RUNNERS = ("SequentialRunner", "ThreadRunner", "ParallelRunner", "aezsl.runner.DaskRunner")
-
 #: As what Kedro knows the nodes that are left to run.
 PIPELINE = "repeat"
 
@@ -65,7 +62,7 @@ class Repeat:
         metric: str | None = None,
     ) -> None:
         self._seeds, self._env, self._params = list(seeds), env, params or {}
-        self._runner, self._name, self._metric = _runner(runner), name, metric
+        self._runner, self._name, self._metric = load_obj(runner, "kedro.runner"), name, metric
         registered = register_pipelines()
         if not name.isidentifier() or name in registered:
             raise DataError(f"--name must be one word and not a pipeline's name, got {name!r}")
@@ -229,13 +226,6 @@ def _pipeline_of(name: str, registered: dict[str, Pipeline]) -> Pipeline:
         hint = f"did you mean {near[0]}?" if near else "kedro registry list names them"
         raise DataError(f"there is no pipeline {name!r}; {hint}")
     return registered[name]
-
-
-def _runner(name: str) -> Any:
-    try:
-        return load_obj(name, "kedro.runner")
-    except (ImportError, AttributeError, ValueError) as error:
-        raise DataError(f"no runner {name!r} ({error}): {_nearest(name, RUNNERS)}") from error
 
 
 def _metrics(settings: set[str]) -> list[str]:
