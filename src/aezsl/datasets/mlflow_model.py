@@ -45,7 +45,7 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
     """
     from aezsl.serving.service import MODEL_FILE, make_signature
 
-    with folder_of_this_process(beside) as arrays:
+    with folder_of_this_process(beside) as arrays, _requirements_as_they_are():
         save_trained(arrays / MODEL_FILE, trained)
         yield {
             "loader_module": "aezsl.serving.service",
@@ -54,6 +54,22 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
             "signature": make_signature(),
             "pip_requirements": [f"{package}=={_public_version(package)}" for package in packages(trained)],
         }
+
+
+@contextmanager
+def _requirements_as_they_are() -> Iterator[None]:
+    """MLflow compares requirements with what is installed, and reads the files of all packages there are for it.
+
+    These were read off what is installed, and a second of every run is much for hearing so.
+    """
+    from mlflow.utils import environment
+
+    compare = environment.warn_dependency_requirement_mismatches
+    environment.warn_dependency_requirement_mismatches = lambda requirements: None
+    try:
+        yield
+    finally:
+        environment.warn_dependency_requirement_mismatches = compare
 
 
 class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
