@@ -9,9 +9,11 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-#: scikit-learn imports the first, MLflow the second, whatever a program does with them; together over half a second.
-POSTPONED = ("scipy.stats", "mlflow.genai")
+#: scikit-learn imports it for a function of its own that nothing here calls: half a second of every command.
+POSTPONED = ("scipy.stats",)
 
+#: What a module has before its code runs, and what debuggers and Python itself ask of all modules there are.
+_KNOWN_BEFORE = frozenset(("__class__", "__file__", "__loader__", "__name__", "__package__", "__spec__"))
 _WAITING = "__waiting_loader__"
 _lock = RLock()
 
@@ -23,6 +25,8 @@ class _Waiting(ModuleType):
     """
 
     def __getattribute__(self, name: str) -> Any:
+        if name in _KNOWN_BEFORE:
+            return ModuleType.__getattribute__(self, name)
         with _lock:
             state = ModuleType.__getattribute__(self, "__dict__")
             loader: Loader | None = state.pop(_WAITING, None)
