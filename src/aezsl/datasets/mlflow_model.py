@@ -64,12 +64,13 @@ def _requirements_as_they_are() -> Iterator[None]:
     """
     from mlflow.utils import environment
 
-    compare = environment.warn_dependency_requirement_mismatches
-    environment.warn_dependency_requirement_mismatches = lambda requirements: None
+    name = "warn_dependency_requirement_mismatches"
+    compare = getattr(environment, name)
+    setattr(environment, name, lambda requirements: None)
     try:
         yield
     finally:
-        environment.warn_dependency_requirement_mismatches = compare
+        setattr(environment, name, compare)
 
 
 class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):

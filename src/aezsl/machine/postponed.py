@@ -37,7 +37,7 @@ class _Waiting(ModuleType):
                 except BaseException:
                     state[_WAITING] = loader
                     raise
-                self.__class__ = ModuleType
+                self.__class__ = ModuleType  # type: ignore[assignment]  # an ordinary one from now on
         return ModuleType.__getattribute__(self, name)
 
 

@@ -58,10 +58,10 @@ def _draw_tiles(shown: pd.DataFrame, rows: int, columns: int, title: str) -> Fig
     axes.set(xlim=(0, width), ylim=(top + height * rows + 0.25, 0))
     axes.axis("off")
     axes.text(width / 2, top / 2, title, fontsize=TITLE_SIZE, ha="center", va="center")
-    for place, (row, (text, colour)) in enumerate(zip(shown.itertuples(), captions, strict=True)):
+    for place, (path, (text, colour)) in enumerate(zip(shown["path"], captions, strict=True)):
         x, y = TILE * (place % columns + 0.5), top + height * (place // columns) + line * lines
         axes.text(x, y, text, fontsize=CAPTION_SIZE, color=colour, ha="center", va="bottom", linespacing=1.1)
-        show_image(axes, row.path, (x - 0.46 * TILE, y + 0.03, 0.92 * TILE))
+        show_image(axes, path, (x - 0.46 * TILE, y + 0.03, 0.92 * TILE))
     axes.set(xlim=(0, width), ylim=(top + height * rows + 0.25, 0))  # pictures have moved them
     return figure
 
