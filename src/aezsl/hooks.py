@@ -48,8 +48,16 @@ class BeforeAnythingRuns:
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Refuse to use a model that nobody has trained, with the command that trains it."""
-        if "models" not in pipeline.inputs():
+        """Refuse networks and folders that there are not, and models that nobody has trained."""
+        from aezsl.encoders.images.backbones import check_backbones
+        from aezsl.formats.new_images import require_folder
+
+        inputs = pipeline.inputs()
+        if "params:feature_extraction" in inputs:
+            check_backbones(catalog.load("params:feature_extraction"))
+        if "new_images" in inputs:
+            require_folder(catalog.get("new_images").folder)  # type: ignore[union-attr]
+        if "models" not in inputs:
             return
         method, trained = catalog.load("params:predict")["method"], catalog.load("models").trained()
         if method not in trained:

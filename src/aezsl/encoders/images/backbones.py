@@ -75,6 +75,16 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None,
     return Backbone(config, load)
 
 
+def check_backbones(settings: Mapping[str, Any]) -> None:
+    """Refuse names of networks that there are not; torchvision is asked only where a name can be one of its own."""
+    for one in named_backbones(settings):
+        name = one["backbone"]
+        if name != "file" and name not in LITE_SIZES and not is_hub_model(name):
+            from aezsl.encoders.images.networks import torchvision_models
+
+            torchvision_models(name)
+
+
 def named_backbones(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One mapping of backbone, weights, layer and path for every backbone that the settings name.
 
