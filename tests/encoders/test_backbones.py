@@ -7,7 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.backbones import _torchvision_names, make_backbone
 from aezsl.encoders.images.extraction import extract_features
 from aezsl.encoders.images.networks import efficientnet_lite, torchvision_network
 from aezsl.encoders.torchvision import torchvision
@@ -123,6 +123,12 @@ def test_missing_weights_say_where_they_belong(tmp_path, monkeypatch):
         make_backbone("googlenet").load()
     with pytest.raises(FileNotFoundError, match="no weights at"):
         make_backbone("resnet18", str(tmp_path / "none.pth"))
+
+
+def test_files_of_torchvision_name_the_models_that_it_knows():
+    from aezsl.encoders.torchvision import torchvision
+
+    assert set(torchvision.models.list_models(module=torchvision.models)) == _torchvision_names()
 
 
 def test_unknown_names_are_refused():
