@@ -51,7 +51,7 @@ def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
     assert not (tmp_path / "info.log").exists()
 
 
-def test_a_value_error_is_the_project_s_where_its_own_code_raises_it():
+def test_a_library_s_value_error_is_an_accident_and_the_project_s_is_not():
     with pytest.raises(ValueError, match="gamma of ESZSL") as refused:
         make_method("eszsl", gamma=-1.0).check_parameters()
     with pytest.raises(ValueError, match="matmul") as accident:  # numpy's words

@@ -8,9 +8,12 @@ from kedro.pipeline import Pipeline, node
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from aezsl.datasets.new_images import NewImagesDataset
+from aezsl.errors import NotReadyError
 from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask
 from aezsl.machine.provenance import Cost
+from aezsl.pipelines import export, predict
 from aezsl.runs.subject import describe_run, main_method, methods_with_runs
+from aezsl.serving.model_file import ModelFolder
 
 
 @pytest.mark.parametrize(
@@ -82,6 +85,20 @@ def test_runs_are_named_by_method_data_and_split_and_told_apart_by_kind(pipeline
 )
 def test_a_run_of_several_methods_has_one_below_it_for_each(pipelines, measured, below):
     assert methods_with_runs({"pipeline_names": pipelines}, measured) == below
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "model", "refused"), [(predict, None, True), (predict, "models:/birds/1", False), (export, "x", True)]
+)
+def test_a_registered_model_needs_none_of_this_project(pipeline, model, refused, tmp_path):
+    settings = {"method": "aezsl", "model": model}
+    datasets = {"params:predict": MemoryDataset(settings), "models": MemoryDataset(ModelFolder(tmp_path), "assign")}
+    asked = {}, pipeline.create_pipeline(), DataCatalog(datasets)
+    if refused:
+        with pytest.raises(NotReadyError, match="aezsl has not been trained yet"):
+            BeforeAnythingRuns().before_pipeline_run(*asked)
+    else:
+        BeforeAnythingRuns().before_pipeline_run(*asked)
 
 
 def blas_threads():

@@ -59,8 +59,12 @@ class BeforeAnythingRuns:
             require_folder(catalog.get("new_images").folder)  # type: ignore[union-attr]
         if "models" not in inputs:
             return
-        method, trained = catalog.load("params:predict")["method"], catalog.load("models").trained()
-        if method not in trained:
+        settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
+        method = settings["method"]
+        registered = (
+            settings["model"] and "found_model" in pipeline.all_outputs()
+        )  # one of MLflow's: none is needed here
+        if method not in trained and not registered:
             raise NotReadyError(
                 f"{method} has not been trained yet: {_training_command(method, run_params)}; "
                 f"trained are: {', '.join(trained) or 'none'}"

@@ -9,15 +9,23 @@ from dataclasses import replace
 
 import pytest
 import uvicorn
+from PIL import Image
 
 from aezsl.app.library import Library
 from aezsl.app.server import HOST, make_app
 from aezsl.serving.trained import TrainedModel
-from tests.helpers.colours import encode, make_place, picture
+from tests.helpers.colours import COLOURS, encode, make_place, picture
 
 pytestmark = pytest.mark.slow
 
 BROWSER, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), shutil.which("chromedriver")
+
+#: Stands in for the training; that of slow_colours takes long enough to open the page again meanwhile.
+TRAINING = """
+import sys, time
+print("Completed 1 out of 2 tasks", flush=True)
+time.sleep(5 if "slow" in sys.argv[1] else 0)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +33,7 @@ def address(tmp_path_factory):
     """The page of a small project, served by a thread of this process."""
     if not BROWSER or not DRIVER:
         pytest.skip("there is no chromium with chromedriver here (apt-get install chromium chromium-driver)")
-    stand_in = (sys.executable, "-c", "print('Completed 1 out of 1 tasks')")  # for the training
+    stand_in = (sys.executable, "-c", TRAINING, "{name}")
     place = replace(make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl")), training=stand_in)
     with socket.socket() as probe, pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainedModel, "encode", lambda self: encode)
@@ -182,6 +190,72 @@ def test_several_photos_make_a_gallery_and_are_refined(page, photos):
     page.until(lambda: page.count("#gallery li") == 0)
 
 
+#: A transfer as the browser makes it of files that are dropped or pasted: red ones, each of its own shade.
+TRANSFER = """
+const [selector, kind, number, done] = arguments;
+(async () => {
+  const transfer = new DataTransfer();
+  for (let i = 0; i < number; i += 1) {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 8, height: 8 });
+    const brush = canvas.getContext("2d");
+    brush.fillStyle = `rgb(${200 + i}, 0, ${200 + i})`;
+    brush.fillRect(0, 0, 8, 8);
+    const content = await new Promise((resolve) => canvas.toBlob(resolve));
+    transfer.items.add(new File([content], `${kind}-${i}.png`, { type: "image/png" }));
+  }
+  const about = { bubbles: true, cancelable: true };
+  const event = kind === "paste"
+    ? new ClipboardEvent(kind, { ...about, clipboardData: transfer })
+    : new DragEvent(kind, { ...about, dataTransfer: transfer });
+  document.querySelector(selector).dispatchEvent(event);
+  done();
+})();
+"""
+
+
+def test_photos_are_dropped_and_pasted(page):
+    page.browser.execute_async_script(TRANSFER, "#drop", "drop", 2)
+    page.until(lambda: page.count("#gallery li") == 2)
+    page.press("#clear")
+    page.until(lambda: page.count("#gallery li") == 0)
+    page.browser.execute_async_script(TRANSFER, "body", "paste", 1)
+    page.until(lambda: page.text("#answer-title").startswith("plum, "))
+
+
+def test_a_folder_is_dropped(page, photos, tmp_path):
+    photos("plum", "plum")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "0-plum.png").rename(tmp_path / "below/0-plum.png")
+    (tmp_path / "below/notes.txt").write_text("no photo")
+    box = page.all("#drop")[0].rect
+    for kind in ("dragEnter", "dragOver", "drop"):
+        data = {"items": [], "files": [str(tmp_path)], "dragOperationsMask": 1}
+        about = {"type": kind, "x": box["x"] + 5, "y": box["y"] + 5, "data": data}
+        page.browser.execute_cdp_cmd("Input.dispatchDragEvent", about)
+    page.until(lambda: page.count("#gallery li") == 2)
+    assert not page.all("#message")[0].is_displayed()
+
+
+def test_photos_beyond_the_limit_are_left_out_and_counted(page, photos):
+    limit = "const done = arguments[0]; import('/common.js').then(({ state }) => { state.limits.photos = 2; done(); })"
+    page.browser.execute_async_script(limit)
+    page.all("#files")[0].send_keys(photos("plum", "teal", "lemon"))
+    page.until(lambda: "1 of 3 were left out" in page.text("#message-text"))
+    assert page.count("#gallery li") == 2
+    page.press("#message-close")
+    assert not page.all("#message")[0].is_displayed()
+
+
+def test_a_photo_that_the_browser_cannot_show_is_shown_and_a_folder_is_taken(page, tmp_path):
+    Image.new("RGB", (30, 20), COLOURS["plum"][2]).save(tmp_path / "scan.tif")
+    (tmp_path / "notes.txt").write_text("no photo")
+    page.all("#folder")[0].send_keys(str(tmp_path))
+    widths = "return [...document.querySelectorAll('#gallery img, #shown img')].map((image) => image.naturalWidth)"
+    page.until(lambda: page.browser.execute_script(widths) == [30, 30])
+    assert page.text("#answer-title").startswith("plum, ")
+    assert not page.all("#message")[0].is_displayed()
+
+
 def test_a_file_that_is_no_photo_is_refused_in_a_sentence(page, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"no picture")
     page.all("#files")[0].send_keys(str(tmp_path / "broken.png"))
@@ -202,8 +276,8 @@ def test_the_visitor_guesses_first(page):
     assert page.text("#verdict") == ""
     page.press("#choices button")
     page.until(lambda: page.text("#verdict").startswith("It is "))
-    assert page.text("#its") == "1 of 1"
-    assert page.text("#yours") in ("0 of 1", "1 of 1")
+    assert page.text("#its") == "1 of 1, 100%"
+    assert page.text("#yours") in ("0 of 1, 0%", "1 of 1, 100%")
 
 
 def test_two_models_name_the_same_photos(page, photos):
@@ -222,16 +296,36 @@ def test_an_answer_that_is_too_improbable_is_no_name_anywhere(page):
     assert page.browser.execute_async_script(script, answer | {"none": False}) == "plum 50%"
 
 
-def test_a_collection_is_taught(page, photos):
+def fill_in(page, photos, name_of_all):
+    """A collection, up to the button that trains."""
     page.all("#tab-teach")[0].click()
-    page.type("#set", "my_colours")
+    page.type("#set", name_of_all)
     for number, name in enumerate(("ruby", "grass", "sea", "rose", "plum"), start=1):
         page.type(f"#lessons tr:nth-child({number}) input", name)
         page.type(f"#lessons tr:nth-child({number}) textarea", f"the colour of {name}")
-        if name != "plum":
+        if name == "ruby":
+            page.browser.execute_async_script(TRANSFER, "#lessons tr", "drop", 2)
+            page.until(lambda: page.browser.execute_script(CHOSEN) == 2)
+        elif name != "plum":
             page.all(f"#lessons tr:nth-child({number}) input[type=file]")[0].send_keys(photos(name))
+
+
+CHOSEN = "return document.querySelector('#lessons [type=file]').files.length"
+
+
+def test_a_collection_is_taught(page, photos):
+    fill_in(page, photos, "my_colours")
     page.press("#train")
     page.until(lambda: page.text("#teach-note").startswith("my colours is trained"))
+
+
+def test_a_training_is_followed_by_a_page_that_is_opened_again(page, photos):
+    fill_in(page, photos, "slow_colours")
+    page.press("#train")
+    page.until(lambda: page.text("#teach-note") == "Training … 50% of the steps are done.")
+    page.browser.refresh()
+    page.until(lambda: page.text("#teach-note").startswith("Training … "))
+    page.until(lambda: page.text("#teach-note").startswith("slow colours is trained"))
 
 
 def test_nothing_is_wider_than_a_phone_and_every_control_has_a_name(page, photos):

@@ -94,6 +94,21 @@ def test_visitors_with_the_same_name_in_mind_do_not_mix_their_photos(page, place
     assert list(place.root.glob("data/01_raw/.our_colours*")) == []  # what was not trained is gone with its lesson
 
 
+def test_a_page_that_is_closed_ends_its_training_and_leaves_nothing(place):
+    sleep = "import time; print('Completed 1 out of 2 tasks', flush=True); time.sleep(600)"
+    slow = replace(place, training=(sys.executable, "-c", sleep))
+    with TestClient(make_app(Library(slow))) as page:
+        for name in ("never_trained", "interrupted"):
+            ask(page, "begin", name=name, classes=CLASSES)
+            assert page.post("/api/lesson?class=0", content=picture("ruby")).status_code == 200
+        ask(page, "train")
+        while ask(page, "progress")["share"] == 0:
+            time.sleep(0.02)
+        assert (place.root / "data/01_raw/interrupted").is_dir()
+    left = [path.name for path in (place.root / "data/01_raw").iterdir()]
+    assert not [name for name in left if "interrupted" in name or "never_trained" in name]
+
+
 def test_what_cannot_be_taught_is_refused(page, place):
     assert "small letters" in refused(page, name="../up", classes=CLASSES)
     assert "already" in refused(page, name="colours", classes=CLASSES)  # there is a model of that name

@@ -2,14 +2,17 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
+from PIL import Image
 from starlette.testclient import TestClient
 
 from aezsl.app import opened, visitors
 from aezsl.app.library import Library
-from aezsl.app.server import HEADERS, PAGE, make_app
+from aezsl.app.server import HEADERS, PAGE, make_app, reserve
+from aezsl.errors import DataError
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.colours import COLOURS, encode, make_place, picture
 
@@ -173,10 +176,38 @@ def test_what_is_wrong_is_said_in_a_sentence(page, monkeypatch):
 
 def test_photos_are_bounded_in_number_and_size(page, monkeypatch):
     monkeypatch.setattr(visitors, "MAX_PHOTOS", 1)
-    send(page, picture("plum"))
-    assert "at most 1 photos" in send(page, picture("teal"), status=400)["error"]
+    plum, teal = (send(page, picture(name))["photo"] for name in ("plum", "teal"))
+    assert best(page, teal, NEW) == ["teal"]
+    ask(page, "scores", status=409, photos=[plum], classes=NEW)  # the oldest went: a page that shows it sends it again
+    assert "1 to 1 photos" in refused(page, "scores", photos=[plum, teal], classes=NEW)
     monkeypatch.setattr("aezsl.app.server.MAX_IMAGE", 2**20)
     assert "at most 1 MB" in send(page, bytes(2**20 + 1), status=400)["error"]
+
+
+def test_a_photo_that_no_browser_shows_is_drawn(page):
+    content = io.BytesIO()
+    Image.new("RGB", (1000, 500), "red").save(content, "TIFF")
+    answer = page.post("/api/preview", content=content.getvalue()).json()
+    assert answer["picture"].startswith("data:image/webp")
+    assert page.post("/api/preview", content=b"nonsense").json() == {"picture": ""}
+
+
+def test_pages_on_several_ports_know_their_visitors_apart(place):
+    names = [
+        TestClient(make_app(Library(place)), base_url=f"http://127.0.0.1:{port}").post("/api/models", json={}).cookies
+        for port in (7860, 7861)
+    ]
+    assert [list(cookies.keys()) for cookies in names] == [["visitor_7860"], ["visitor_7861"]]
+
+
+def test_a_port_that_is_taken_is_refused_with_a_free_one():
+    with reserve(0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(DataError, match=f"port {port} cannot be used .*: try --port=(.*), which is free") as caught:
+            reserve(port)
+    free = int(re.search(r"--port=(\d+)", str(caught.value))[1])
+    reserve(free).close()
+    reserve(port).close()  # nothing is left of the first
 
 
 def test_other_sites_cannot_ask(page):

@@ -5,7 +5,10 @@ from aezsl.data.spreadsheet import escape_formulas, markdown_cell, unescape_form
 from aezsl.datasets.table import TableDataset
 
 TABLE = pd.DataFrame(
-    {"class_name": ["cat", '=HYPERLINK("x")', "@a", "-1+2", "'quoted", None], "accuracy": [0.5, -1.0, 1, 2, 3, 4]}
+    {
+        "class_name": ["cat", '=HYPERLINK("x")', "@a", "-1+2", "'quoted", None, "\uff1d1"],
+        "accuracy": [0.5, -1.0, 1, 2, 3, 4, 5],
+    }
 )
 
 

@@ -44,7 +44,8 @@ def test_a_name_with_dollars_is_shown_as_it_is():
 
 def test_a_gallery_is_no_larger_than_its_images_fill():
     images = pd.DataFrame({"image_id": [str(i) for i in range(99)], "path": "nowhere.png"})
-    sizes = [draw_gallery(predictions(n), images, SETTINGS).get_size_inches() for n in (3, 12, 99)]
+    settings = {**SETTINGS, "rows": 3}
+    sizes = [draw_gallery(predictions(n), images, settings).get_size_inches() for n in (3, 12, 99)]
     assert [size[0] for size in sizes] == pytest.approx([4.5, 15, 15])
     assert sizes[0][1] < sizes[1][1] < sizes[2][1]
     assert "0 images" in rendered(draw_gallery(predictions(0), images, SETTINGS))
@@ -97,7 +98,7 @@ def test_cases_and_mapping_show_names_with_dollars(named):
     neighbours = [{"class_name": FORMULA, "cosine": 0.5, "picture": ""}]
     case = {"class_name": FORMULA, "confused_with": "$", "pictures": ["nowhere.png"], "attributes": attributes}
     case |= {"margin_eszsl": -0.25, "margin_aezsl": 0.75, "neighbours": neighbours, "confused_neighbours": neighbours}
-    texts = rendered(draw_cases({"cases": [case, case, case], "why": ""}))
+    texts = rendered(draw_cases({"cases": [case], "why": ""}))
     assert {"$\\frac$ of it, not $", "Nearest seen classes of $", "$\\frac$ of it\n0.50"} <= texts
     assert ({"-1.00", "+2.00"} if named else {"-0.25", "+0.75"}) <= texts
     weights = [{"class_name": FORMULA, "weight": 0.5}, {"class_name": f"{FORMULA}_too", "weight": 0.25}]

@@ -120,6 +120,26 @@ def test_a_file_holds_the_arrays_it_was_saved_with(tmp_path, trained, change):
         load_trained(path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("recipe.class_vectors", lambda a: a[::-1]),
+        put("model.W_", lambda a: a[::-1]),
+        put("parameters/lam", 2.0),
+        put("recipe/classes/class_name", lambda names: names[::-1]),
+        put("confidence", {}),
+        put("digest", "x"),
+        drop("digest"),
+    ],
+)
+def test_contents_that_fit_and_are_not_those_that_were_saved_are_refused(tmp_path, trained, change):
+    path = tmp_path / "model.npz"
+    save_trained(path, trained)
+    changed(path, change)
+    with pytest.raises(DataError, match=r"model\.npz is not .*changed since it was saved.*make it again"):
+        load_trained(path)
+
+
 def test_unchanged_contents_load(tmp_path, trained):
     path = tmp_path / "model.npz"
     save_trained(path, trained)

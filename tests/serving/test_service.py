@@ -42,7 +42,7 @@ def test_eight_clients_get_the_answers_of_one(name):
     for client, answer in enumerate(expected):
         assert answer["predicted"].str.startswith(f"{client}-").all()
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda i: served.predict(*requests[i % 8]), range(64)))
+        answers = list(pool.map(lambda i: served.predict(*requests[i % 8]), range(32)))
     for i, answer in enumerate(answers):
         assert answer["top"].tolist() == expected[i % 8]["top"].tolist()
         np.testing.assert_allclose(answer["score"], expected[i % 8]["score"], rtol=1e-6, atol=1e-9)
@@ -113,6 +113,11 @@ GOOD = [0.1] * 24
         (rows(), {}, "needs rows"),
         (pd.DataFrame({"imge": [1]}), {}, "unknown column 'imge' of the request: did you mean 'image'?"),
         (pd.DataFrame({"image": [b"x", None]}), {}, "exactly one of the columns features, image, path"),
+        (
+            pd.DataFrame({"features": [GOOD, GOOD], "image": [b"x", None]}),
+            {},
+            "exactly one of the columns features, image, path, the same for all; got features and image in some rows",
+        ),
         (rows("/etc/passwd", column="path"), {}, "this service reads no files"),
         (rows("text", column="image"), {}, "row 0: image must be the content of an image file"),
         (rows(b"x" * (33 * 2**20), column="image"), {}, "an image may have 33554432 bytes"),
@@ -162,6 +167,21 @@ def pictures(tmp_path, monkeypatch):
     return ServedModel(TrainedModel(model, recipe)), tmp_path
 
 
+def test_an_image_is_prepared_once_and_nothing_else_is(pictures, monkeypatch):
+    model, _ = pictures
+    prepared = []
+    engine = (
+        lambda image: prepared.append(image.size) or np.zeros((3, 8, 8), np.float32),
+        lambda batch: np.ones((len(batch), 24), np.float32),
+    )
+    encoder = ImageEncoder((Backbone({}, lambda: engine),))
+    monkeypatch.setattr(Recipe, "make_encoder", lambda *_: encoder)
+    model.warm_up()
+    prepared.clear()
+    model.predict(rows("a.png", "a.png", column="path"))
+    assert prepared == [(8, 8)] * 2
+
+
 def test_paths_lead_to_the_named_folder_only(pictures):
     model, folder = pictures
     for path in ("a.png", str(folder / "shown/a.png")):
@@ -178,6 +198,7 @@ def test_paths_lead_to_the_named_folder_only(pictures):
         model.predict(rows("a.png", "text.png", column="path"))
 
 
+@pytest.mark.slow
 def test_mlflow_drops_no_parameter(served, tmp_path):
     """It would drop unknown ones with a word in its own log, and refuse a list of classes."""
     model, _ = served
@@ -214,13 +235,13 @@ def test_other_models_are_asked_as_ever(tmp_path):
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
-    from aezsl.serving.service import _read_requests_first
+    from aezsl.serving.mlflow_server import read_requests_first
 
     class Other(mlflow.pyfunc.PythonModel):
         def predict(self, context, model_input, params=None):
             return [params] * len(model_input)
 
-    _read_requests_first()
+    read_requests_first("aezsl.serving.service")
     schema = ParamSchema([ParamSpec("top", DataType.long, 5)])
     mlflow.pyfunc.save_model(
         tmp_path / "other",

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from aezsl.app.lessons import Lesson, Lessons
-from aezsl.app.library import SMALL, Library
-from aezsl.app.opened import MAX_CLASSES, MAX_NAME, Described, OpenModel
-from aezsl.app.runs import measured
+from aezsl.app.library import LARGE, SMALL, Library
+from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME, Described, OpenModel
+from aezsl.app.runs import is_open, measured
 from aezsl.app.visitors import MAX_PHOTOS, Visitor
 from aezsl.app.why import explain
 from aezsl.data.spreadsheet import escape_formulas
@@ -48,6 +48,10 @@ class Handlers:
         place = library.place
         self._lessons = Lessons(place.root, place.models.parent, place.training)
 
+    def close(self) -> None:
+        """End what is under way."""
+        self._lessons.close()
+
     def models(self, visitor: Visitor, asked: Asked) -> Answer:
         """All trained models, the one to begin with first, and what a visitor may send."""
         names = self.library.names()
@@ -57,6 +61,7 @@ class Handlers:
                 {"id": name, "label": self.library.label(name), "refines": self.library.refines(name)} for name in names
             ],
             "teaches": bool(self.library.place.training),
+            "training": visitor.lesson is not None and visitor.lesson.state == "training",
             "limits": {**limits, "description": MAX_DESCRIPTION, "least_taught": LEAST_SEEN},
         }
 
@@ -81,6 +86,11 @@ class Handlers:
         if len(content) > MAX_IMAGE:
             raise DataError(f"a photo may have {MAX_IMAGE // 2**20} MB: make it smaller")
         return {"photo": visitor.add(content, self.library.open(name))}
+
+    def preview(self, visitor: Visitor, content: bytes) -> Answer:
+        """A photo as a picture that every browser shows; the photo itself is not kept."""
+        with LOOKING:
+            return {"picture": data_uri(content, LARGE)}
 
     def example(self, visitor: Visitor, asked: Asked) -> Answer:
         """Look at one of the examples of a model, or with this model at one ``of`` another."""
@@ -146,10 +156,11 @@ class Handlers:
         return visitor.quiz.guess(self._model(asked)[0], str(asked.get("name")))
 
     def runs(self, visitor: Visitor, asked: Asked) -> Answer:
-        """What was measured of a model on test images."""
+        """What was measured of a model on test images, and what opens the page of the runs where nobody has."""
         _, name = self._model(asked)
         place = self.library.place
-        return {"measured": measured(place.tracking, place.runs_page, *name.split("/", 1))}
+        found = measured(place.tracking, place.runs_page, *name.split("/", 1))
+        return {"measured": found, "command": "" if is_open(place.runs_page) else place.runs_command}
 
     def begin(self, visitor: Visitor, asked: Asked) -> Answer:
         """Begin a collection of the visitor's own images."""

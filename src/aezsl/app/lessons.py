@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, Thread
@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from aezsl.app.opened import MAX_CLASSES, MAX_NAME
+from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
 from aezsl.machine.console import VERBOSE
@@ -25,12 +25,15 @@ from aezsl.serving.requests import MAX_DESCRIPTION
 #: Photos of a collection at most.
 MAX_LESSON_PHOTOS = 2_000
 
+#: Seconds that a training gets to end when the page is closed.
+PATIENCE = 30
+
 #: How a running command says how many of its steps are done, what makes it say so, and each in one line.
 AS_LINES = {VERBOSE: "1", "COLUMNS": "1000"}
 STEP = re.compile(r"Completed (\d+) out of (\d+) tasks")
 
 
-@dataclass
+@dataclass(eq=False)
 class Lesson:
     """A collection under way: its classes, its photos in a folder of its own, then the training."""
 
@@ -41,6 +44,7 @@ class Lesson:
     share: float = 0.0
     state: str = "collecting"  # training, done, failed
     sentence: str = ""
+    forget: Callable[[], Any] = lambda: None  # removes what is hidden
     log: deque[str] = field(default_factory=lambda: deque(maxlen=40))
 
 
@@ -53,6 +57,9 @@ class Lessons:
     def __init__(self, root: Path, models: Path, command: Sequence[str]) -> None:
         self._root, self._raw, self._models, self._command = root, root / "data" / "01_raw", models, command
         self._busy = Lock()
+        self._begun: weakref.WeakSet[Lesson] = weakref.WeakSet()
+        self._process: subprocess.Popen[str] | None = None
+        self._thread: Thread | None = None
 
     def begin(self, name: str, classes: Any) -> Lesson:
         """A new collection, still hidden: ``classes`` is a list of name, description, and seen or unseen."""
@@ -64,7 +71,8 @@ class Lessons:
         self._raw.mkdir(parents=True, exist_ok=True)
         hidden = tempfile.mkdtemp(prefix=f".{name}.", dir=self._raw)
         lesson = Lesson(name, rows, Path(hidden) / name)
-        weakref.finalize(lesson, shutil.rmtree, hidden, ignore_errors=True)
+        lesson.forget = weakref.finalize(lesson, shutil.rmtree, hidden, ignore_errors=True)
+        self._begun.add(lesson)
         (lesson.folder / "images").mkdir(parents=True)
         pd.DataFrame(rows).to_csv(lesson.folder / "classes.csv", index=False)
         return lesson
@@ -75,7 +83,8 @@ class Lessons:
             raise DataError("expected a photo of a class of a collection that has been begun")
         if lesson.count >= MAX_LESSON_PHOTOS:
             raise DataError(f"a collection may have {MAX_LESSON_PHOTOS} photos: leave some out")
-        picture = read_image(content, "the photo")
+        with LOOKING:
+            picture = read_image(content, "the photo")
         folder = lesson.folder / "images" / lesson.classes[number]["class_name"]
         folder.mkdir(exist_ok=True)
         picture.save(folder / f"{lesson.count:04d}.png")
@@ -93,7 +102,17 @@ class Lessons:
             self._busy.release()
             raise DataError(f"there is a collection called {lesson.name!r} already: choose another name") from error
         lesson.state = "training"
-        Thread(target=self._train, args=(lesson,), daemon=True).start()
+        self._thread = Thread(target=self._train, args=(lesson,), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the training that is under way, and remove every collection that nothing has been learnt from."""
+        if self._process is not None:
+            self._process.terminate()
+        if self._thread is not None:
+            self._thread.join(PATIENCE)
+        for lesson in list(self._begun):
+            lesson.forget()
 
     def _train(self, lesson: Lesson) -> None:
         try:
@@ -112,7 +131,8 @@ class Lessons:
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "replace"}
         pipes["env"] = {**os.environ, **AS_LINES}
         try:
-            with subprocess.Popen(command, cwd=self._root, text=True, **pipes) as process:
+            with subprocess.Popen(command, cwd=self._root, text=True, **pipes) as self._process:
+                process = self._process
                 assert process.stdout is not None  # asked for above
                 for line in process.stdout:
                     lesson.log.append(line.rstrip())

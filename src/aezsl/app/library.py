@@ -33,6 +33,7 @@ class Place:
     tracking: str = ""  # where MLflow keeps runs
     training: tuple[str, ...] = ()  # the command that trains on a collection, {name}; without it nothing is taught
     runs_page: str = ""  # where MLflow's own page is, when somebody opens it
+    runs_command: str = ""  # what opens it
 
     @property
     def benchmark(self) -> str:

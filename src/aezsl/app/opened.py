@@ -29,6 +29,10 @@ KEPT_VECTORS, KEPT_SETS = 5_000, 16
 Described = tuple[str, str]
 
 
+#: Photos are decoded and looked at one at a time: a large one takes much memory, and a network all cores.
+LOOKING = Lock()
+
+
 class OpenModel:
     """A trained model with what it has computed lately. Any number of visitors ask it at once; none changes it."""
 
@@ -41,7 +45,7 @@ class OpenModel:
         texts = known["text"].fillna("") if "text" in known else [""] * len(known)
         self._texts = dict(zip(known["class_name"], texts, strict=True))
         self._vectors: dict[Described, Array] = {}
-        self._encoding, self._embedding = Lock(), Lock()
+        self._embedding = Lock()
 
     @property
     def describable(self) -> bool:
@@ -68,7 +72,7 @@ class OpenModel:
 
     def encode(self, content: bytes) -> Array:
         """Features (d,) of a photo, as the backbone gives them."""
-        with self._encoding:  # networks need all cores for one photo: visitors wait their turn
+        with LOOKING:
             features: Array = self.trained.encode()([content])[0]
         return features
 

@@ -1,6 +1,8 @@
 """What runs of the project have measured, as MLflow keeps it."""
 
+import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 from aezsl.evaluation.metrics import METRICS
 
@@ -30,3 +32,13 @@ def measured(tracking: str, page: str, benchmark: str, method: str) -> dict[str,
             link = f"{page}/#/experiments/{experiment.experiment_id}/runs/{run.info.run_id}"
             return {"link": link, "metrics": found}
     return {}
+
+
+def is_open(page: str) -> bool:
+    """Whether somebody listens where MLflow's own page would be."""
+    address = urlsplit(page)
+    try:
+        socket.create_connection((address.hostname or "", address.port or 80), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -2,6 +2,9 @@
 
 import json
 import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,11 @@ NAMES = [HOST, "localhost", "testserver"]
 
 PAGE = Path(__file__).parent / "page"
 
-COOKIE = "visitor"
+#: Cookies are shared by all ports of a machine: the name tells pages on several of them apart.
+COOKIE = "visitor_{port}"
+
+#: Seconds that answers under way get when the page is closed.
+PATIENCE = 5
 
 #: Nothing may be loaded from elsewhere, and no other page may frame this one.
 HEADERS = {
@@ -40,17 +47,26 @@ HEADERS = {
 
 def make_app(library: Library) -> Starlette:
     """The page of a project's models, as an ASGI application."""
-    server = Server(Handlers(library))
+    handlers = Handlers(library)
+    server = Server(handlers)
+
+    @asynccontextmanager
+    async def open_and_close(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(handlers.close)
+
     files = [path.name for path in sorted(PAGE.iterdir())]
     return Starlette(
         routes=[
             Route("/", _file("index.html")),
             *(Route(f"/{name}", _file(name)) for name in files),
             Route("/api/photo", server.photo, methods=["POST"]),
+            Route("/api/preview", server.preview, methods=["POST"]),
             Route("/api/lesson", server.lesson, methods=["POST"]),
             Route("/api/{question}", server.question, methods=["POST"]),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=NAMES)],
+        lifespan=open_and_close,
     )
 
 
@@ -58,9 +74,32 @@ def serve(place: Place, port: int) -> None:
     """Load the model to begin with, then serve the page until the command is interrupted."""
     import uvicorn
 
-    library = Library(place)
-    library.open(library.names()[0]).warm_up()
-    uvicorn.run(make_app(library), host=HOST, port=port, log_level="warning")
+    with reserve(
+        port
+    ) as place_to_listen:  # before anything is loaded: who has to choose another port learns it at once
+        library = Library(place)
+        library.open(library.names()[0]).warm_up()
+        config = uvicorn.Config(make_app(library), log_level="warning", timeout_graceful_shutdown=PATIENCE)
+        try:
+            uvicorn.Server(config).run(sockets=[place_to_listen])
+        except KeyboardInterrupt:  # how the page is closed
+            log.debug("closed")
+
+
+def reserve(port: int) -> socket.socket:
+    """A socket at a port of this machine; a port that is taken is refused, with one that is free."""
+    place = socket.socket()
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a page that was closed a moment ago is no hindrance
+    try:
+        place.bind((HOST, port))
+        place.listen()  # whoever comes while the model is being loaded waits
+        return place
+    except OSError as error:
+        place.close()
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            other = free.getsockname()[1]
+        raise DataError(f"port {port} cannot be used ({error.strerror}): try --port={other}, which is free") from error
 
 
 def _file(name: str) -> Any:
@@ -98,13 +137,18 @@ class Server:
         name = request.query_params.get("model", "")
         return await self._answer(request, MAX_IMAGE, lambda v, body: self._handlers.photo(v, body, name))
 
+    async def preview(self, request: Request) -> Response:
+        """A photo that the browser cannot show, as one that it can."""
+        return await self._answer(request, MAX_IMAGE, self._handlers.preview)
+
     async def lesson(self, request: Request) -> Response:
         """A photo of a class of the visitor's own collection."""
         number = request.query_params.get("class", "")
         return await self._answer(request, MAX_IMAGE, lambda v, body: self._handlers.lesson_photo(v, body, number))
 
     async def _answer(self, request: Request, most: int, handle: Any) -> Response:
-        key, visitor = self._visitors.find(request.cookies.get(COOKIE))
+        cookie = COOKIE.format(port=request.url.port or 80)
+        key, visitor = self._visitors.find(request.cookies.get(cookie))
         status = 200
         try:
             _refuse_strangers(request)
@@ -112,13 +156,13 @@ class Server:
             content = await run_in_threadpool(handle, visitor, body)
         except UnknownPhotoError as error:
             status, content = 409, {"error": str(error)}
-        except (AezslError, ValueError) as error:  # what the project refuses is for the visitor to read
+        except AezslError as error:  # what the project refuses is for the visitor to read
             status, content = 400, {"error": str(error)}
         except Exception:
             log.exception("a question of the page failed")
             status, content = 500, {"error": "this could not be answered; the reason is in the log of the command"}
         response = JSONResponse(content, status, headers=HEADERS)
-        response.set_cookie(COOKIE, key, httponly=True, samesite="strict")
+        response.set_cookie(cookie, key, httponly=True, samesite="strict")
         return response
 
 

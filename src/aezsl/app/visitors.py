@@ -14,7 +14,7 @@ from aezsl.app.quiz import Quiz
 from aezsl.arrays import Array
 from aezsl.errors import DataError
 
-#: What is kept in memory at most: visitors, those longest away go first; photos of each.
+#: What is kept in memory at most: visitors, those longest away go first; photos of each, the oldest go first.
 MAX_VISITORS, MAX_PHOTOS = 200, 100
 
 
@@ -35,11 +35,12 @@ class Visitor:
         """Look at a photo, once per network; its name here is a digest of its content."""
         photo = hashlib.sha256(content).hexdigest()
         if model.sees_by not in self.photos.get(photo, {}):
-            self._make_room(photo)
             features = model.encode(content)
             with self.lock:
-                self._make_room(photo)
                 self.photos.setdefault(photo, {})[model.sees_by] = features
+                self.photos.move_to_end(photo)
+                while len(self.photos) > MAX_PHOTOS:  # the page that shows it still will send it again
+                    self.photos.popitem(last=False)
         return photo
 
     def features(self, photos: list[str], model: OpenModel) -> Array:
@@ -56,10 +57,6 @@ class Visitor:
         """All photos."""
         with self.lock:
             self.photos.clear()
-
-    def _make_room(self, photo: str) -> None:
-        if photo not in self.photos and len(self.photos) >= MAX_PHOTOS:
-            raise DataError(f"at most {MAX_PHOTOS} photos are looked at together: remove the photos and begin again")
 
 
 class Visitors:

@@ -85,7 +85,7 @@ class ImageFolders:
 
     @staticmethod
     def _entries(folder: Path) -> list[os.DirEntry[str]]:
-        with reading(folder, "a folder"), os.scandir(folder) as entries:
+        with reading(folder, "a folder", "make it readable, or take it out"), os.scandir(folder) as entries:
             every = sorted(entries, key=lambda entry: entry.name)
         check_names(folder, [entry.name for entry in every])
         return every
@@ -113,11 +113,15 @@ def _is_text(name: str) -> bool:
 def _kind(entry: os.DirEntry[str]) -> str:
     """What a thing in a folder is: ``folders``, ``images``, or the kind of what is passed over."""
     hidden = entry.name.startswith(".")
-    if entry.is_dir():
+    try:
+        is_folder, is_file = entry.is_dir(), entry.is_file()
+    except OSError:  # a link to itself, or to what nobody may look at
+        return "links that cannot be followed"
+    if is_folder:
         return HIDDEN if hidden else "folders"
     if hidden:
         return "hidden files"
-    if not entry.is_file():
+    if not is_file:
         return "links to nothing, pipes or devices"
     suffix = Path(entry.name).suffix.lower()
     return "images" if suffix in IMAGE_SUFFIXES else f"files {suffix or 'without a suffix'}"

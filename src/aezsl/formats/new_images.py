@@ -1,5 +1,6 @@
 """Images to classify: any folder, and a table of the classes to choose among."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,9 +36,9 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
     if not files:
         raise DataError(f"{folder} has no images: expected {', '.join(IMAGE_SUFFIXES)}")
     images = image_table(folder, files, [None] * len(files))
-    if classes is None and not table.exists():
+    if classes is None and not os.path.lexists(table):
         return NewImages(images, None)
-    if not table.exists():
+    if not os.path.lexists(table):
         raise DataError(f"no table of classes at {table}: give it as --params=predict.classes=...")
     return NewImages(images, *read_class_table(table))
 

@@ -105,13 +105,13 @@ def member_path(archive: Path, offset: int, size: int, name: str) -> str:
 
 
 def split_member(path: str | Path) -> tuple[Path, int, int] | None:
-    """Archive, offset and size of what ``member_path`` gave; nothing for a file of its own."""
+    """Archive, offset and size of what ``member_path`` gave; nothing for a file of its own, whatever its name."""
     archive, first, rest = str(path).partition(MEMBER)
     if not first:
         return None
     place, second, _ = rest.partition(MEMBER)
     offset, _, size = place.partition("+")
-    if not second or not (offset.isdigit() and size.isdigit()):
+    if not second or not (offset.isdigit() and size.isdigit()) or os.path.isfile(path):
         return None
     return Path(archive), int(offset), int(size)
 

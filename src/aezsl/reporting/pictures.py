@@ -37,8 +37,8 @@ def show_image(axes: Axes, path: str | None, square: tuple[float, float, float] 
     axes.imshow(image, extent=(x, x + width, y + height, y), aspect="auto")
 
 
-def data_uri(path: Path | None, width: int | None = None) -> str:
-    """A picture as a data URI, so that the page is one file; empty where there is none.
+def data_uri(path: Path | bytes | None, width: int | None = None) -> str:
+    """A picture, of a file or its content, as a data URI, so that the page is one file; empty where there is none.
 
     Without a ``width`` it is shown as it is, which suits line drawings. With one it is scaled down to it and
     compressed as photographs are.

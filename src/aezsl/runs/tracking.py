@@ -45,11 +45,17 @@ def prepare_database(uri: str, experiment: Mapping[str, Any]) -> None:
     if not name or name == ":memory:":
         return
     path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        if not path.exists() or not path.stat().st_size:
-            _create(path)
-        _open(uri, path, experiment)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_name(f".{path.name}.lock")):
+            if not path.exists() or not path.stat().st_size:
+                _create(path)
+            _open(uri, path, experiment)
+    except OSError as error:
+        raise NotReadyError(
+            f"{path.absolute()}, where MLflow keeps runs, cannot be made or opened ({error}): make its folder "
+            "writable, or name another place by the environment variable MLFLOW_TRACKING_URI"
+        ) from error
 
 
 def _create(path: Path) -> None:

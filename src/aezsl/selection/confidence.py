@@ -38,9 +38,9 @@ def validated_confidence(
     classes, and names their images among them; all folds are calibrated together. Nothing is calibrated where that
     would cost as much as the training itself, or more than memory holds: methods trained by epochs, problems in files.
     """
-    if not settings["calibrate"] or (why := _why_not(name, problem)):
+    if not settings["calibrate"] or (reason := _reason_against(name, problem)):
         if settings["calibrate"]:
-            log.info("%s: probabilities are not calibrated: %s", name, why)
+            log.info("%s: probabilities are not calibrated: %s", name, reason)
         store.forget()
         return Confidence()
     described = {"way": normalisation, "chosen": dict(chosen), "selection": dict(selection), "settings": dict(settings)}
@@ -48,7 +48,7 @@ def validated_confidence(
     table = store.find(key, 1)
     if table is None:
         found = _validate(name, problem, normalisation, chosen, selection, settings["none_share"])
-        table = pd.DataFrame([{"point": 0, "key": key, **vars(found.confidence), **_said(found)}])
+        table = pd.DataFrame([{"point": 0, "key": key, **vars(found.confidence), **_measured(found)}])
         store.save(table)
     row = table.iloc[0]
     log.info(
@@ -60,7 +60,7 @@ def validated_confidence(
     return Confidence(float(row["temperature"]), float(row["threshold"]))
 
 
-def _why_not(name: str, problem: Problem) -> str:
+def _reason_against(name: str, problem: Problem) -> str:
     if METHODS[name].epochs:
         return "the method would have to be trained again for every fold"
     if problem.X_train.dtype != np.float64:
@@ -91,5 +91,5 @@ def _validate(
     return calibrate(Ranking.concatenate(rankings), np.concatenate(labels), none_share)
 
 
-def _said(found: Calibration) -> dict[str, float]:
+def _measured(found: Calibration) -> dict[str, float]:
     return {key: getattr(found, key) for key in ("n_images", "accuracy", "kept", "refused")}

@@ -13,6 +13,7 @@ from aezsl.arrays import Array, Labels
 from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, joined, moving_steps
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
+from aezsl.errors import ParameterError
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
@@ -42,7 +43,7 @@ def select_parameters(
     normalisations: Sequence[Normalisation] | None = None,
     calibration: Mapping[str, Any] | None = None,
 ) -> Selected:
-    """The parameters to use, ``init`` and the point of the grid that is best on validation classes, and in what form.
+    """The parameters to use, ``init`` and the grid's best point on validation classes, and the normalisation.
 
     settings : see ``class_folds``, and a ``criterion``. store : keeps the scores of all points; a former table is taken
     over where data, settings and code are still the same. normalisations : those of the problem among which to choose,
@@ -91,14 +92,14 @@ def select_parameters(
 
 
 def suitable_normalisations(name: str, problem: Problem, init: Mapping[str, Any]) -> list[Normalisation]:
-    """Those of the problem that the method may choose: where it compares images with texts, such as move neither.
+    """The normalisations of the problem that suit the method: if it compares images with texts, none may move either.
 
-    Where there are none of these all are given: the method itself refuses them, unless the user vouches for the pair.
+    Where no normalisation suits, all are given: the method itself refuses them, unless the user vouches for the pair.
     """
     if not METHODS[name].paired or init.get("stated_pair"):
         return problem.normalisations
-    still = [way for way in problem.normalisations if not any(map(moving_steps, way.values()))]
-    return still or problem.normalisations
+    suitable = [way for way in problem.normalisations if not any(map(moving_steps, way.values()))]
+    return suitable or problem.normalisations
 
 
 def _n_samples(problem: Problem, settings: Mapping[str, Any]) -> int:
@@ -154,16 +155,16 @@ def effective_grid(name: str, grid: Mapping[str, Sequence[Any]]) -> dict[str, Se
     The parameters keep the class's order, others that ``grid`` names come behind them: any parameter can be searched.
     """
     if not isinstance(grid, Mapping):
-        raise ValueError(f"{name}.grid must name parameters and their values, or be {{}}, got {grid!r}")
+        raise ParameterError(f"{name}.grid must name parameters and their values, or be {{}}, got {grid!r}")
     cls = method_class(name)
     known = cls().get_params()
     for parameter, values in grid.items():
         if parameter not in known:
             near = get_close_matches(parameter, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it takes: {', '.join(sorted(known))}"
-            raise ValueError(f"{name}.grid names {parameter!r}, which is not a parameter of {name}; {hint}")
+            raise ParameterError(f"{name}.grid names {parameter!r}, which is not a parameter of {name}; {hint}")
         if not isinstance(values, list | tuple) or not values:
-            raise ValueError(f"{name}.grid.{parameter} must be a list of at least one value, got {values!r}")
+            raise ParameterError(f"{name}.grid.{parameter} must be a list of at least one value, got {values!r}")
     return {**cls.grid, **grid}
 
 
@@ -197,8 +198,8 @@ def cross_validate(
     bar = progress_bar(total=total, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
 
     with bar, small_products():
-        what = (method, (X, y, S), points, normalisations, shared, generalized)
-        found = list(zip(*examine_folds(folds, *what, bar.update), strict=True))
+        by_fold = examine_folds(folds, method, (X, y, S), points, normalisations, shared, generalized, bar.update)
+        found = list(zip(*by_fold, strict=True))
     if generalized:
         criterion, calibration, _ = generalized
         scores = np.array([generalized_scores(curves, criterion, calibration) for curves in found])

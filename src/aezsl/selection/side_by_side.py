@@ -47,14 +47,16 @@ def examine_folds(
     generalized: Generalized | None,
     done: Callable[[int], object],
 ) -> Iterator[list[Any]]:
-    """Of every fold the scores of all points, by normalisation, then by point; curves where ``generalized`` is given.
+    """The scores of all points on one fold after the other, by normalisation, then by point.
+
+    With ``generalized`` they are seen-unseen curves instead.
 
     Folds are tasks for ``aezsl.machine.workers.workers()``, but for those of a method with threads of its own in this
     process. A task has no tasks of its own, so what is worth cutting is computed before.
     """
-    there = workers()
-    if len(folds) == 1 or (method.own_threads and not there.elsewhere):
-        there = Workers()
+    engine = workers()
+    if len(folds) == 1 or (method.own_threads and not engine.elsewhere):
+        engine = Workers()
     X, y, S = data
     total = None if generalized else total_statistics(method, data, normalisations, shared)
     common = Examination(
@@ -65,10 +67,10 @@ def examine_folds(
         normalisations,
         shared,
         generalized,
-        None if there.elsewhere else done,
+        None if engine.elsewhere else done,
     )
-    for found in there.map(_examine_fold, folds, common):
-        if there.elsewhere:
+    for found in engine.map(_examine_fold, folds, common):
+        if engine.elsewhere:
             done(len(found))
         yield found
 

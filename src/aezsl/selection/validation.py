@@ -50,12 +50,12 @@ class Fold:
         """The fold in one normalisation after the other; neighbours with equal features share the samples."""
         X, y, S = self.training
         for steps, group in groupby(normalisations, lambda normalisation: tuple(normalisation["features"])):
-            of_features, rows = fit_normaliser(steps, X)
-            rows_val = of_features(self.X)
+            feature_normaliser, rows = fit_normaliser(steps, X)
+            rows_val = feature_normaliser(self.X)
             for normalisation in group:
-                of_semantics, described = fit_normaliser(normalisation["semantics"], S)
+                semantic_normaliser, described = fit_normaliser(normalisation["semantics"], S)
                 spectra = self._spectra(steps, tuple(normalisation["semantics"]))
-                yield Examined(SeenData(rows, y, described, spectra), rows_val, of_semantics(self.S))
+                yield Examined(SeenData(rows, y, described, spectra), rows_val, semantic_normaliser(self.S))
 
     def _spectra(self, features: tuple[str, ...], semantics: tuple[str, ...]) -> Spectra:
         kept = (("features", features), ("semantics", semantics))
@@ -92,9 +92,9 @@ def total_statistics(
     normalisations: Sequence[Normalisation],
     shared: Once,
 ) -> SeenStatistics | None:
-    """Of all samples, where they stay in their mapped file."""
+    """The statistics of all samples, where these stay in their mapped file; None where they need not."""
     X, y, S = data
-    if method.needs != "statistics" or X.dtype == np.float64 or list(normalisations) != [NOTHING]:
+    if method.needs not in ("statistics", "blocks") or X.dtype == np.float64 or list(normalisations) != [NOTHING]:
         return None
     return shared(TOTAL, lambda: SeenStatistics.from_samples(X, y, len(S)))
 
@@ -115,9 +115,9 @@ def _examine(
     X, y, S = data
     name = held_out.tobytes()
     if total := total_statistics(method, data, normalisations, shared):
-        rows, y_val, S_val, S_training = mapped_split(X, y, S, held_out)
+        (rows, y_training, S_training), (rows_val, y_val, S_val) = mapped_split(X, y, S, held_out)
         spectra = Spectra(*(shared(("fold of statistics", name, part), Once) for part in Spectra._fields))
-        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra)
-        return y_val, iter([Examined(seen, rows, S_val)])
+        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra, (rows, y_training))
+        return y_val, iter([Examined(seen, rows_val, S_val)])
     training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
     return y_val, Fold(training, X_val, S_val, name, shared).examined(normalisations)

@@ -60,7 +60,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     """The parameters of a request, checked and completed; ``classes`` becomes the text of a table."""
     if params is not None and not isinstance(params, Mapping):
         raise RequestError(f"params must be an object of {', '.join(DEFAULTS)}, got {type(params).__name__}")
-    _refuse_unknown("parameter", params or {}, DEFAULTS)
+    refuse_unknown("parameter", params or {}, DEFAULTS)
     given = {**DEFAULTS, **{key: value for key, value in (params or {}).items() if value is not None}}
     top = given["top"]
     if isinstance(top, bool) or not isinstance(top, (int, np.integer)) or not 1 <= top <= MAX_CLASSES:
@@ -73,10 +73,11 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
 def check_columns(rows: Any) -> None:
     """Refuse a column that is none, with the nearest name."""
     if isinstance(rows, pd.DataFrame):
-        _refuse_unknown("column", rows.columns, COLUMNS)
+        refuse_unknown("column", rows.columns, COLUMNS)
 
 
-def _refuse_unknown(what: str, names: Iterable[Any], known: Collection[str]) -> None:
+def refuse_unknown(what: str, names: Iterable[Any], known: Collection[str]) -> None:
+    """Refuse a name that is none of the known ones, with the nearest of them."""
     for name in names:
         if name not in known:
             close = get_close_matches(str(name), known, n=1)
@@ -140,9 +141,13 @@ def shown_by(rows: pd.DataFrame) -> str:
     check_columns(rows)
     if len(rows) > MAX_ROWS:
         raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(rows)}: ask in several requests")
-    shown = [column for column in COLUMNS if column in rows and rows[column].notna().all()]
-    if len(shown) != 1:
-        raise RequestError(f"all rows must have exactly one of the columns {', '.join(COLUMNS)}; got {list(rows)}")
+    # A row that has another one too would be asked about something that is not looked at.
+    shown = [column for column in COLUMNS if column in rows and rows[column].notna().any()]
+    if len(shown) != 1 or not rows[shown[0]].notna().all():
+        raise RequestError(
+            f"all rows must have exactly one of the columns {', '.join(COLUMNS)}, the same for all; got "
+            f"{' and '.join(shown) or 'none'}{' in some rows' if shown else ''}: ask in several requests"
+        )
     return shown[0]
 
 

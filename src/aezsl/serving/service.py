@@ -2,29 +2,27 @@
 
 import logging
 from collections.abc import Sequence
-from functools import lru_cache, wraps
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from mlflow.exceptions import MlflowException
 from numpy.typing import NDArray
 from PIL import Image
 
 from aezsl.encoders.texts.sentences import text_vectors
-from aezsl.errors import DataError
+from aezsl.errors import AezslError, DataError
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.images import UnreadableImageError, read_image
 from aezsl.methods import TargetClassifier
+from aezsl.serving.mlflow_server import read_requests_first
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import (
-    COLUMNS,
     DEFAULTS,
     RequestError,
     check_classes,
-    check_columns,
     image_content,
     read_features,
     read_params,
@@ -40,7 +38,7 @@ MODEL_FILE = "model.npz"
 
 def _load_pyfunc(data_path: str) -> "ServedModel":
     """What MLflow calls to load the model."""
-    _read_requests_first()
+    read_requests_first(__name__)
     served = ServedModel(load_trained(Path(data_path) / MODEL_FILE))
     served.warm_up()
     return served
@@ -76,7 +74,7 @@ class ServedModel:
             answer = self.trained.classify(features, targets, given["top"], adapted)
         except RequestError:
             raise
-        except ValueError as error:  # what the project refuses is for the client to read
+        except AezslError as error:  # what the project refuses is for the client to read
             raise RequestError(str(error)) from error
         except Exception as error:
             log.exception("a request failed")
@@ -130,36 +128,6 @@ def _refuse_unreadable(contents: Sequence[bytes]) -> None:
             read_image(content)
         except DataError as error:
             raise RequestError(f"row {number}: {error}") from error
-
-
-def _read_requests_first() -> None:
-    """From now on requests to models of this project are read by it before MLflow sees them.
-
-    MLflow drops parameters that it does not know with a line in its log, refuses lists of classes, and quotes the whole
-    request in front of what it found wrong with it. Other models are asked as ever.
-    """
-    from mlflow.pyfunc import PyFuncModel
-
-    ask = PyFuncModel.predict
-    if getattr(ask, "of_aezsl", False):
-        return
-
-    @wraps(ask)
-    def predict(self: Any, data: Any, params: Any = None) -> Any:
-        if self.metadata.flavors["python_function"]["loader_module"] != __name__:
-            return ask(self, data, params)
-        given = read_params(params)
-        check_columns(data)
-        try:
-            return ask(self, data, given)
-        except RequestError:
-            raise
-        except MlflowException as error:
-            reason = str(error).rpartition("Error: ")[2].strip()
-            raise RequestError(f"all rows must have one of the columns {', '.join(COLUMNS)}: {reason}") from error
-
-    predict.of_aezsl = True  # type: ignore[attr-defined]
-    PyFuncModel.predict = predict  # type: ignore[method-assign]
 
 
 def make_signature() -> Any:

@@ -6,7 +6,8 @@ export const plain = (name) => name.replaceAll("_", " ");
 
 export function percent(share) {
   // Neither certain nor impossible, where rounding would say so.
-  if (share > 0 && share < 0.0005) return "<0.1%";
+  if (share === 0) return "0%";
+  if (share < 0.0005) return "<0.1%";
   if (share > 0.995 && share < 1) return ">99%";
   return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
 }
@@ -43,6 +44,48 @@ export const ask = (question, about = {}) =>
 export const sendPhoto = (photo, model) =>
   send(`api/photo?model=${encodeURIComponent(model)}`, { body: photo });
 
+// Files that were dropped; of a folder, all that lie below it.
+export async function dropped(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.length) return [...transfer.files];
+  return (await Promise.all(entries.map(below))).flat();
+}
+
+async function below(entry) {
+  if (entry.isFile) return [await new Promise((resolve, reject) => entry.file(resolve, reject))];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) { // it gives a hundred at a time
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!some.length) break;
+    found.push(...(await Promise.all(some.map(below))).flat());
+  }
+  return found.filter(isPicture);
+}
+
+// Browsers know the type of most pictures; cameras and microscopes write others.
+export const isPicture = (file) => file.type.startsWith("image/") || /\.(hei[cf]|tiff?|bmp|jp2|avif)$/i.test(file.name);
+
+// A picture that the browser itself cannot show is drawn by the server.
+export function picture(photo, properties) {
+  const image = make("img", { ...properties, src: photo.url });
+  image.addEventListener("error", async () => {
+    photo.drawing ??= draw(photo); // once, however many places show it
+    const drawn = await photo.drawing;
+    if (drawn) image.src = photo.url = drawn;
+  }, { once: true });
+  return image;
+}
+
+async function draw(photo) {
+  try {
+    return photo.file ? (await sendFile("api/preview", photo.file)).picture : "";
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return ""; // it stays without a picture
+  }
+}
+
 export const sendFile = (address, file) => send(address, { body: file });
 
 // The best name with its probability; where that is too little, what it would have been.
@@ -51,14 +94,12 @@ export function named(answer, between = " ") {
   return answer.none ? `none of these (best: ${best})` : best;
 }
 
-let saying;
+// A sentence stays until something else is done, or it is closed: nobody has to read fast.
 export function say(sentence) {
-  const message = find("message");
-  clearTimeout(saying);
-  message.textContent = sentence;
-  message.hidden = !sentence;
-  if (sentence) saying = setTimeout(() => say(""), 12000);
+  find("message").hidden = !sentence;
+  find("message-text").textContent = sentence;
 }
+find("message-close").addEventListener("click", () => say(""));
 
 // Run what a button starts; errors become the sentence at the top.
 export const guarded = (work) => async (...given) => {

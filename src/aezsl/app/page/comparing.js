@@ -1,6 +1,6 @@
 // Compare: two models on the same photos, and what was measured of each.
 
-import { ask, find, guarded, make, named, state } from "./common.js";
+import { ask, find, guarded, make, named, picture, state } from "./common.js";
 import { asked } from "./naming.js";
 
 const label = (id) => state.models.find((one) => one.id === id).label;
@@ -10,13 +10,14 @@ export function showOthers() {
   find("other").replaceChildren(...others.map((one) => new Option(one.label, one.id)));
   find("go").disabled = !others.length;
   find("side").replaceChildren();
-  find("measured").replaceChildren();
+  find("measured").replaceChildren("Press Compare to see them.");
+  find("measured-note").textContent = "";
 }
 
-const table = (head, rows) =>
+const table = (title, head, rows) =>
   make(
     "table",
-    {},
+    { ariaLabel: title },
     make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col", textContent: text })))),
     make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))))),
   );
@@ -24,25 +25,31 @@ const table = (head, rows) =>
 async function showSide(models) {
   const [ours, theirs] = [await asked("scores", {}, state.photos, models[0]), await asked("scores", {}, state.photos, models[1])];
   const rows = state.photos.map((photo, place) => [
-    make("img", { src: photo.url, alt: photo.name }),
+    picture(photo, { alt: photo.name }),
     named(ours.answers[place]),
     named(theirs.answers[place]),
   ]);
   const said = ({ answers }, place) => (answers[place].none ? null : answers[place].names[0]);
   const same = rows.filter((_, place) => said(ours, place) === said(theirs, place)).length;
-  find("side").replaceChildren(table(["Photo", ...models.map(label)], rows));
+  find("side").replaceChildren(table("The photos", ["Photo", ...models.map(label)], rows));
   find("compare-note").textContent = `They agree on ${same} of ${rows.length} photos.`;
 }
 
 async function showMeasured(models) {
   const found = [];
-  for (const model of models) found.push((await ask("runs", { model })).measured);
+  let closed = "";
+  for (const model of models) {
+    const { measured, command } = await ask("runs", { model });
+    found.push(measured);
+    closed = command;
+  }
   const keys = [...new Set(found.flatMap((one) => Object.keys(one.metrics ?? {})))];
   const value = (one, key) => (one.metrics?.[key] === undefined ? "–" : String(Number(one.metrics[key].toFixed(4))));
   const rows = keys.map((key) => [key, ...found.map((one) => value(one, key))]);
   const link = (one) => (one.link ? make("a", { href: one.link, textContent: "open the run", target: "_blank", rel: "noopener" }) : "–");
   rows.push(["All about the run", ...found.map(link)]);
-  find("measured").replaceChildren(keys.length ? table(["", ...models.map(label)], rows) : "Nothing was measured of these models.");
+  find("measured-note").textContent = closed && keys.length ? `The links work while the page of the runs is open. To open it, type in a terminal: ${closed}` : "";
+  find("measured").replaceChildren(keys.length ? table("What was measured", ["", ...models.map(label)], rows) : "Nothing was measured of these models.");
 }
 
 find("go").addEventListener("click", guarded(async () => {

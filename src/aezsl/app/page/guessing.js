@@ -1,6 +1,6 @@
 // Try: the visitor guesses first, then the model.
 
-import { ask, find, guarded, make, plain } from "./common.js";
+import { ask, find, guarded, make, percent, plain } from "./common.js";
 
 export function forgetQuestion() {
   find("picture").hidden = true;
@@ -23,16 +23,16 @@ find("next").addEventListener("click", guarded(async () => {
 }));
 
 async function guess(name) {
+  for (const button of find("choices").children) button.disabled = true;
   const answer = await ask("guess", { name });
   for (const button of find("choices").children) {
-    button.disabled = true;
     if (button.dataset.name === answer.true) Object.assign(button, { className: "right", textContent: `✓ ${plain(answer.true)}` });
     else if (button.dataset.name === name) Object.assign(button, { className: "wrong", textContent: `✗ ${plain(name)}` });
   }
   const you = name === answer.true ? "You are right" : "You are wrong";
   const it = answer.model === answer.true ? "the model is right" : `the model says ${plain(answer.model)}`;
   find("verdict").textContent = `It is ${plain(answer.true)}. ${you}, ${it}.`;
-  const share = (right) => `${right} of ${answer.asked}`;
+  const share = (right) => `${right} of ${answer.asked}, ${percent(right / answer.asked)}`;
   find("yours").textContent = share(answer.right);
   find("its").textContent = share(answer.model_right);
   find("score").hidden = false;

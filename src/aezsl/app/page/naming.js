@@ -1,6 +1,6 @@
 // Name: photos, the names that suit them, refinement, the table to download.
 
-import { ask, bar, find, guarded, make, named, percent, plain, Refused, say, sendPhoto, state } from "./common.js";
+import { ask, bar, dropped, find, guarded, isPicture, make, named, percent, picture, plain, Refused, say, sendPhoto, state } from "./common.js";
 import { classes, whenEdited } from "./classes.js";
 import { forgetReasons } from "./reasons.js";
 
@@ -80,7 +80,7 @@ function showGallery() {
   const tiles = state.photos.map((photo, place) => {
     const best = answers[place]?.names[0];
     const caption = best ? named(answers[place]) : photo.name;
-    const tile = make("button", {}, make("img", { src: photo.url, alt: "" }), caption);
+    const tile = make("button", {}, picture(photo, { alt: "" }), caption);
     tile.setAttribute("aria-label", `${photo.name}: ${caption}`);
     tile.setAttribute("aria-pressed", place === selected);
     tile.addEventListener("click", () => {
@@ -105,39 +105,60 @@ function showAnswer() {
     return;
   }
   find("answer-title").textContent = named(answer, ", ");
-  Object.assign(find("shown"), { src: photo.url, alt: photo.name });
+  find("shown").replaceChildren(picture(photo, { alt: photo.name }));
   const names = answer.names.slice(0, SHOWN);
   find("bars").replaceChildren(...names.map((name, place) => bar(plain(name), answer.lengths[place], percent(answer.shares[place]), false, "li")));
   find("why").textContent = `Why ${plain(names[0])} and not ${plain(names[1] ?? "")}?`;
 }
 
 // send : shows the photo to a model, and again where the server has forgotten it.
-async function add(name, url, send) {
-  if (state.photos.length >= state.limits.photos) throw new Refused(`At most ${state.limits.photos} photos are looked at together: remove some first.`);
-  const id = (await send(state.model)).photo;
-  if (!state.photos.some((photo) => photo.id === id)) state.photos.push({ id, send, url, name });
-  selected = state.photos.findIndex((photo) => photo.id === id);
+async function add(photo) {
+  const { limits, photos } = state;
+  if (photos.length >= limits.photos) throw new Refused(`At most ${limits.photos} photos are looked at together: remove the photos first.`);
+  const id = (await photo.send(state.model)).photo;
+  const known = photos.findIndex((one) => one.id === id);
+  selected = known < 0 ? photos.push({ ...photo, id }) - 1 : known;
+  return known < 0;
 }
 
+const SHOW = 1000; // milliseconds after which names of the photos that are there are shown while others are on their way
+
 const addFiles = guarded(async (files) => {
+  const shown = state.photos;
+  const room = state.limits.photos - shown.length;
   const refused = [];
-  for (const [place, file] of [...files].entries()) {
-    find("answer-empty").textContent = `Looking at photo ${place + 1} of ${files.length} …`;
-    if (file.size > state.limits.bytes) {
-      refused.push(`${file.name} is larger than ${state.limits.bytes / 2 ** 20} MB.`);
-      continue;
-    }
+  const first = shown.length;
+  let last = Date.now();
+  for (const [place, file] of files.slice(0, room).entries()) {
+    sayAdding(`Looking at photo ${place + 1} of ${Math.min(files.length, room)} …`);
+    const url = URL.createObjectURL(file);
     try {
-      await add(file.name, URL.createObjectURL(file), (model) => sendPhoto(file, model));
+      if (file.size > state.limits.bytes) throw new Refused(`it is larger than ${state.limits.bytes / 2 ** 20} MB`);
+      if (!(await add({ name: file.name, url, file, send: (model) => sendPhoto(file, model) }))) URL.revokeObjectURL(url);
     } catch (error) {
+      URL.revokeObjectURL(url);
       if (!(error instanceof Refused)) throw error;
       refused.push(`${file.name}: ${error.message}.`);
-      if (error.message.startsWith("At most")) break;
+      if (!error.status) break; // nobody answers
+    }
+    if (state.photos !== shown) break; // they were removed meanwhile
+    if (Date.now() - last > SHOW) {
+      last = Date.now();
+      refresh();
     }
   }
+  sayAdding("");
+  if (state.photos.length > first) selected = first; // of several, the first
   await refresh();
-  if (refused.length) say(refused.slice(0, 3).join(" "));
+  if (files.length > room) refused.unshift(`At most ${state.limits.photos} photos are looked at together: ${files.length - Math.max(0, room)} of ${files.length} were left out.`);
+  if (refused.length > 3) refused.splice(3, refused.length, `And ${refused.length - 3} more could not be looked at.`);
+  if (refused.length) say(refused.join(" "));
 });
+
+function sayAdding(sentence) {
+  find("adding").textContent = sentence;
+  find("adding").hidden = !sentence;
+}
 
 export function showExamples() {
   find("examples-part").hidden = !state.about.examples.length;
@@ -146,7 +167,7 @@ export function showExamples() {
     const button = make("button", {}, make("img", { src: url, alt: "" }));
     button.setAttribute("aria-label", `Example ${number + 1}`);
     button.addEventListener("click", guarded(async () => {
-      await add(`example ${number + 1}`, url, (model) => ask("example", { model, of, number }));
+      await add({ name: `example ${number + 1}`, url, send: (model) => ask("example", { model, of, number }) });
       await refresh();
     }));
     return button;
@@ -156,21 +177,24 @@ export function showExamples() {
 
 for (const id of ["files", "folder"]) {
   find(id).addEventListener("change", async (event) => {
-    const pictures = [...event.target.files].filter((file) => file.type.startsWith("image/"));
-    await addFiles(pictures);
+    const files = [...event.target.files];
     event.target.value = "";
+    await addFiles(id === "folder" ? files.filter(isPicture) : files);
   });
 }
 const drop = find("drop");
 for (const kind of ["dragover", "dragleave", "drop"]) {
-  document.addEventListener(kind, (event) => {
+  document.addEventListener(kind, async (event) => {
     event.preventDefault();
     drop.classList.toggle("over", kind === "dragover");
-    if (kind === "drop" && !find("name").hidden && event.dataTransfer.files.length) addFiles(event.dataTransfer.files);
+    if (kind === "drop" && !find("name").hidden) {
+      const files = await dropped(event.dataTransfer);
+      if (files.length) await addFiles(files);
+    }
   });
 }
 document.addEventListener("paste", (event) => {
-  if (event.clipboardData.files.length && !find("name").hidden) addFiles(event.clipboardData.files);
+  if (event.clipboardData.files.length && !find("name").hidden) addFiles([...event.clipboardData.files]);
 });
 
 let waiting;
@@ -183,7 +207,6 @@ find("clear").addEventListener("click", guarded(async () => {
   await ask("forget");
   state.photos.forEach((photo) => photo.url.startsWith("blob:") && URL.revokeObjectURL(photo.url));
   state.photos = [];
-  find("answer-empty").textContent = "Add a photo, and the names that suit it best appear here.";
   await refresh();
 }));
 find("csv").addEventListener("click", guarded(async () => {

@@ -5,7 +5,7 @@ import { showClasses } from "./classes.js";
 import { refresh, showExamples } from "./naming.js";
 import { forgetQuestion } from "./guessing.js";
 import { showOthers } from "./comparing.js";
-import "./teaching.js";
+import { followOn } from "./teaching.js";
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
 
@@ -19,11 +19,15 @@ function choose(tab) {
   tab.focus();
 }
 
-tabs.forEach((tab, place) => {
+tabs.forEach((tab) => {
   tab.addEventListener("click", () => choose(tab));
   tab.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step) choose(tabs[(place + step + tabs.length) % tabs.length]);
+    const shown = tabs.filter((one) => !one.hidden);
+    const here = shown.indexOf(tab);
+    const next = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: -1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    choose(shown.at(next % shown.length));
   });
 });
 
@@ -43,7 +47,7 @@ async function open(model) {
 }
 
 const start = guarded(async (wanted) => {
-  const { models, limits, teaches } = await ask("models");
+  const { models, limits, teaches, training } = await ask("models");
   find("tab-teach").hidden = !teaches;
   Object.assign(state, { models, limits });
   find("least-taught").textContent = limits.least_taught;
@@ -51,6 +55,7 @@ const start = guarded(async (wanted) => {
   const first = wanted && models.some((one) => one.id === wanted) ? wanted : models[0].id;
   find("model").value = first;
   await open(first);
+  if (training) followOn();
 });
 
 find("model").addEventListener("change", guarded(() => open(find("model").value)));

@@ -29,7 +29,8 @@ find("why").addEventListener("click", guarded(async () => {
   const explained = why.weighs
     ? "For every class the model learns most from the known classes whose descriptions are nearest to it. Counts: how much, against the nearest. Looks like it: how the model shares the photo out among these."
     : "The known classes whose descriptions are nearest. Close: 1 means the same description. Looks like it: how the model shares the photo out among these.";
-  parts.push(make("p", { className: "note", textContent: explained }));
+  const alone = find("refine").checked ? " All this is of the photo by itself, before the model learnt from the others." : "";
+  parts.push(make("p", { className: "note", textContent: explained + alone }));
   for (const name of [first, second]) parts.push(...near(`Known classes nearest to ${plain(name)}`, why.near[name], why.weighs));
   find("reasons").replaceChildren(...parts);
 }));

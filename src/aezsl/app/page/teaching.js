@@ -1,14 +1,15 @@
 // Teach it: a collection of the visitor's own, trained while the page says how far it is.
 
-import { ask, find, guarded, make, plain, Refused, sendFile } from "./common.js";
+import { ask, dropped, find, guarded, make, plain, Refused, sendFile } from "./common.js";
 
 const PAUSE = 1000; // milliseconds between two questions about the training
 
-function lesson() {
+// hints : what the first line suggests.
+function lesson(hints = {}) {
   const line = make("tr");
-  const name = make("input", { spellcheck: false, placeholder: "great tit" });
+  const name = make("input", { spellcheck: false, placeholder: hints.name ?? "" });
   name.setAttribute("aria-label", "Name of a class");
-  const text = make("textarea", { rows: 1, placeholder: "a small bird with a black head and a yellow belly" });
+  const text = make("textarea", { rows: 1, placeholder: hints.text ?? "" });
   const files = make("input", { type: "file", accept: "image/*", multiple: true });
   const remove = make("button", { className: "plain", textContent: "✕" });
   const rename = () => {
@@ -22,6 +23,14 @@ function lesson() {
   remove.addEventListener("click", () => {
     line.remove();
     find("lesson").focus();
+  });
+  line.addEventListener("dragover", () => line.classList.add("over"));
+  line.addEventListener("dragleave", () => line.classList.remove("over"));
+  line.addEventListener("drop", async (event) => {
+    line.classList.remove("over");
+    const all = new DataTransfer(); // what was chosen before stays
+    for (const file of [...files.files, ...(await dropped(event.dataTransfer))]) all.items.add(file);
+    files.files = all.files;
   });
   line.append(...[name, text, files, remove].map((part) => make("td", {}, part)));
   return line;
@@ -61,22 +70,32 @@ const train = guarded(async () => {
   await ask("begin", { name: find("set").value, classes: all.map(({ name, text, files }) => [name, text, files.length ? "seen" : "unseen"]) });
   await send(all);
   await ask("train");
+  await finish();
+});
+
+async function finish() {
   find("progress").hidden = false;
   const name = await follow();
   find("teach-note").textContent = `${plain(name)} is trained and chosen above: name photos with it.`;
   document.dispatchEvent(new CustomEvent("trained", { detail: `${name}/aezsl` }));
-});
+}
 
-find("train").addEventListener("click", async () => {
+const busy = (work) => async () => {
   find("train").disabled = true;
   find("teach-note").textContent = "";
-  await train();
+  await work();
   find("train").disabled = false;
   find("progress").hidden = true;
   if (!find("message").hidden) find("teach-note").textContent = "";
-});
+};
+find("train").addEventListener("click", busy(train));
+
+// For a page that was opened again while its training is under way.
+export const followOn = busy(guarded(finish));
+
 find("lesson").addEventListener("click", () => {
   find("lessons").append(lesson());
   find("lessons").lastChild.querySelector("input").focus();
 });
-find("lessons").append(lesson(), lesson(), lesson(), lesson(), lesson()); // the fewest that can be taught
+const HINTS = { name: "great tit", text: "a small bird with a black head and a yellow belly" };
+find("lessons").append(lesson(HINTS), lesson(), lesson(), lesson(), lesson()); // the fewest that can be taught

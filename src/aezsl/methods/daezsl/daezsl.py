@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array, Labels
+from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Count, NotNegative, Positive, Seed, Share, Text
 from aezsl.methods.base import LinearZeroShotClassifier, Needs
@@ -61,7 +62,7 @@ class DAEZSL(LinearZeroShotClassifier):
     gamma, lam : float
         Parameters of ESZSL, for that start only.
     epochs : int
-        At most so many passes over the samples.
+        Most passes over the samples.
     patience : int
         Epochs without a better validation accuracy after which training stops.
     validation_fraction : float
@@ -167,9 +168,7 @@ class DAEZSL(LinearZeroShotClassifier):
 
     def _check_classes(self, n_classes: int) -> None:
         if self.validation_fraction and n_classes < 4:
-            raise ValueError(
-                f"early stopping needs at least 4 seen classes, got {n_classes}: set validation_fraction=0"
-            )
+            raise DataError(f"early stopping needs at least 4 seen classes, got {n_classes}: set validation_fraction=0")
 
     def _held_out(self, n_classes: int) -> NDArray[np.bool_]:
         """The validation classes: at least two, and at least two are left."""

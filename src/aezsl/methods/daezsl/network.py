@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from aezsl.errors import ParameterError
+from aezsl.errors import DataError, ParameterError
 from aezsl.machine.progress import progress_bar
 from aezsl.methods.daezsl.inputs import Inputs
 
@@ -218,7 +218,7 @@ def train(
                 optimizer.step()
                 total += loss.item()
             if not math.isfinite(total):
-                raise ValueError(
+                raise DataError(
                     f"the loss is {total} after epoch {len(history['loss']) + 1}: lower learning_rate "
                     f"(now {settings.learning_rate}) or bring features and semantics to unit length"
                 )

@@ -8,6 +8,7 @@ import pandas as pd
 
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
+from aezsl.errors import DataError
 from aezsl.evaluation.calibration import merge, seen_unseen_curve
 from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
 from aezsl.evaluation.ranking import Ranking
@@ -41,7 +42,7 @@ def evaluate_generalized(
 ) -> tuple[dict[str, float], pd.DataFrame, pd.DataFrame]:
     """Metrics with and without calibration; the seen-unseen curve, and which point of it was chosen."""
     if not problem.labelled.any():
-        raise ValueError("the generalized setting is evaluated on labelled test images; this data has none")
+        raise DataError("the generalized setting is evaluated on labelled test images; this data has none")
     n_seen, constant = len(problem.S_seen), calibration["calibration_constant"]
     known = problem.labelled
     sides = problem.y_test[known], seen.subset(known), unseen.subset(known)

@@ -109,11 +109,6 @@ def fit_around_base(
     return TrainedModel(model, base.recipe, Confidence(**confidence)), cost.measured
 
 
-def clear_checkpoint(checkpoint: CheckpointFolder, trained: Any) -> None:
-    """Once the trained model is saved, its checkpoints are of no use."""
-    checkpoint.clear()
-
-
 def adapt(
     trained: TrainedModel, problem: Problem, normalisation: Normalisation
 ) -> tuple[TargetClassifier, dict[str, Any]]:

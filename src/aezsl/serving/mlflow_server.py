@@ -1,0 +1,117 @@
+"""MLflow's server in front of a model of this project: requests are read here, and refused in one sentence.
+
+Left to itself MLflow drops parameters that it does not know with a line in its log, refuses lists of classes, quotes
+the whole request in front of what it found wrong with it, sends the client its traceback where it cannot parse
+something, and parses every request twice. Other models in the same process are asked as ever.
+"""
+
+import json
+import logging
+from collections.abc import Callable
+from functools import wraps
+from io import StringIO
+from typing import Any
+
+from mlflow.exceptions import MlflowException
+
+from aezsl.serving.requests import COLUMNS, MAX_ROWS, RequestError, check_columns, read_params, refuse_unknown
+
+log = logging.getLogger(__name__)
+
+#: Bytes of one request at most, all its images together.
+MAX_BODY = 256 * 1024 * 1024
+
+#: How a request in JSON may hold its rows, the plainest way first.
+ROWS = ("dataframe_records", "dataframe_split", "inputs", "instances")
+
+
+def read_requests_first(loader: str) -> None:
+    """From now on requests to models that the module ``loader`` loads are read here before MLflow sees them."""
+    from mlflow.pyfunc import PyFuncModel, scoring_server
+
+    def ours(model: Any) -> bool:
+        return bool(model.metadata.flavors["python_function"]["loader_module"] == loader)
+
+    if not getattr(PyFuncModel.predict, "of_aezsl", False):
+        PyFuncModel.predict = _predicting(PyFuncModel.predict, ours)  # type: ignore[method-assign]
+        scoring_server.invocations = _answering(scoring_server.invocations, ours)
+
+
+def _predicting(ask: Callable[..., Any], ours: Callable[[Any], bool]) -> Callable[..., Any]:
+    @wraps(ask)
+    def predict(self: Any, data: Any, params: Any = None) -> Any:
+        if not ours(self):
+            return ask(self, data, params)
+        given = read_params(params)
+        check_columns(data)
+        try:
+            return ask(self, data, given)
+        except RequestError:
+            raise
+        except MlflowException as error:
+            raise RequestError(_rows_wanted(error)) from error
+
+    predict.of_aezsl = True  # type: ignore[attr-defined]
+    return predict
+
+
+def _answering(answer: Callable[..., Any], ours: Callable[[Any], bool]) -> Callable[..., Any]:
+    @wraps(answer)
+    def invocations(data: bytes, content_type: str | None, model: Any, input_schema: Any) -> Any:
+        from mlflow.pyfunc.scoring_server import InvocationsResponse, predictions_to_json
+
+        if not ours(model):
+            return answer(data, content_type, model, input_schema)
+        try:
+            rows, params = read_body(data, content_type, input_schema)
+            text = StringIO()
+            predictions_to_json(model.predict(rows, params=params), text)  # type: ignore[no-untyped-call]
+        except RequestError:
+            raise
+        except Exception as error:
+            log.exception("a request failed")
+            raise RequestError(
+                f"the request cannot be answered ({type(error).__name__}); see the service's log"
+            ) from error
+        return InvocationsResponse(response=text.getvalue(), status=200, mimetype="application/json")
+
+    return invocations
+
+
+def read_body(body: bytes, content_type: str | None, schema: Any) -> tuple[Any, Any]:
+    """The rows and the parameters of a request."""
+    if len(body) > MAX_BODY:
+        raise RequestError(f"a request may have {MAX_BODY} bytes, got {len(body)}: ask in several requests")
+    kind = (content_type or "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # CSV has no vectors, and a few kilobytes of Parquet may hold gigabytes
+        raise RequestError(f"the content type must be application/json, got {kind or 'none'}")
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"the request is not valid JSON ({error})") from error
+    if not isinstance(asked, dict):
+        raise RequestError(f"a request must be an object with {ROWS[0]}, got {type(asked).__name__}")
+    refuse_unknown("entry", asked, (*ROWS, "params"))
+    return _read_rows({key: asked[key] for key in ROWS if key in asked}, schema), asked.get("params")
+
+
+def _read_rows(given: dict[str, Any], schema: Any) -> Any:
+    from mlflow.pyfunc.scoring_server import infer_and_parse_data
+
+    if len(given) != 1:
+        raise RequestError(f"a request must have exactly one of {', '.join(ROWS)}, got {', '.join(given) or 'none'}")
+    ((key, values),) = given.items()
+    listed = values.get("data") if key == "dataframe_split" and isinstance(values, dict) else values
+    if isinstance(listed, list) and len(listed) > MAX_ROWS:
+        raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(listed)}: ask in several requests")
+    try:
+        return infer_and_parse_data(given, schema)
+    except Exception as error:  # MLflow fails in many ways on rows that are none
+        raise RequestError(_rows_wanted(error)) from error
+
+
+def _rows_wanted(error: Exception) -> str:
+    """What rows must be, and the end of what MLflow says is wrong with these, on one line."""
+    reason = " ".join(str(error).rpartition("Error: ")[2].split()).strip("' ")
+    shown = reason if len(reason) <= 200 else f"{reason[:200]} ..."
+    return f"all rows must have one of the columns {', '.join(COLUMNS)}: {shown}"
