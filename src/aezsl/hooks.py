@@ -53,22 +53,24 @@ class BeforeAnythingRuns:
         from aezsl.formats.new_images import require_folder
 
         inputs = pipeline.inputs()
-        if "params:feature_extraction" in inputs:
+        if "models" in inputs:  # whose networks are their own
+            _require_model(run_params, pipeline, catalog)
+        elif "params:feature_extraction" in inputs:
             check_backbones(catalog.load("params:feature_extraction"))
-        if "new_images" in inputs:
+        if "new_images" in inputs and "new_images" in catalog:
             require_folder(catalog.get("new_images").folder)  # type: ignore[union-attr]
-        if "models" not in inputs:
-            return
-        settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
-        method = settings["method"]
-        registered = (
-            settings["model"] and "found_model" in pipeline.all_outputs()
-        )  # one of MLflow's: none is needed here
-        if method not in trained and not registered:
-            raise NotReadyError(
-                f"{method} has not been trained yet: {_training_command(method, run_params)}; "
-                f"trained are: {', '.join(trained) or 'none'}"
-            )
+
+
+def _require_model(run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Refuse to use a model that nobody has trained, with the command that trains it."""
+    settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
+    method = settings["method"]
+    registered = settings["model"] and "found_model" in pipeline.all_outputs()  # one of MLflow's: none is needed here
+    if method not in trained and not registered:
+        raise NotReadyError(
+            f"{method} has not been trained yet: {_training_command(method, run_params)}; "
+            f"trained are: {', '.join(trained) or 'none'}"
+        )
 
 
 def _training_command(method: str, run_params: dict[str, Any]) -> str:
