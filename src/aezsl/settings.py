@@ -1,10 +1,14 @@
 """Kedro settings."""
 
+import os
+
 from omegaconf.resolvers import oc
 
 from aezsl.machine import postponed
 
-postponed.install()  # before anything below, and any plugin of Kedro, imports them
+# Both before anything below, and any plugin of Kedro, imports MLflow and scikit-learn.
+postponed.install()
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # as .telemetry has it for Kedro: nothing is sent to anybody
 
 # ruff: noqa: E402
 from aezsl.config import ConfigLoader
