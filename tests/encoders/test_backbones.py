@@ -142,15 +142,13 @@ def test_missing_weights_say_where_they_belong(tmp_path, monkeypatch):
     monkeypatch.setattr(
         torch.hub, "download_url_to_file", lambda *_, **__: (_ for _ in ()).throw(OSError("no network"))
     )
-    with pytest.raises(FileNotFoundError, match=r"checkpoints/googlenet-.*\.pth and could not be downloaded"):
+    with pytest.raises(DataError, match=r"checkpoints/googlenet-.*\.pth and could not be downloaded"):
         make_backbone("googlenet").load()
-    with pytest.raises(FileNotFoundError, match="no weights at"):
+    with pytest.raises(DataError, match="no weights at"):
         make_backbone("resnet18", str(tmp_path / "none.pth"))
 
 
 def test_files_of_torchvision_name_the_models_that_it_knows():
-    from aezsl.encoders.torchvision import torchvision
-
     assert set(torchvision.models.list_models(module=torchvision.models)) == _torchvision_names()
 
 
