@@ -25,7 +25,7 @@ class Fixed(TransductiveMethod):
         history = LabelHistory(np.resize(self.start, len(pool)).astype(int))
         if len(pool):
             history.record(np.resize(self.end, len(pool)))
-        return LinearClassifier(self, targets.S, np.zeros((pool.shape[1], len(S_target)))), history
+        return LinearClassifier(self, targets.S, np.eye(pool.shape[1], len(S_target))), history
 
 
 def adapt(start, end, n=96):
