@@ -1,5 +1,8 @@
 """How a command ends: the project's own errors in their sentence, all others as Python shows them."""
 
+import logging
+import sys
+
 import numpy as np
 import pytest
 from kedro.io import DatasetError
@@ -48,7 +51,7 @@ def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
     assert not (tmp_path / "info.log").exists()
 
 
-def test_a_value_error_is_the_project_s_where_its_own_code_raises_it():
+def test_a_library_s_value_error_is_an_accident_and_the_project_s_is_not():
     with pytest.raises(ValueError, match="gamma of ESZSL") as refused:
         make_method("eszsl", gamma=-1.0).check_parameters()
     with pytest.raises(ValueError, match="matmul") as accident:  # numpy's words
@@ -66,3 +69,19 @@ def test_the_log_is_begun_anew_when_it_is_large_and_done_without_where_it_cannot
     assert "second" in path.read_text()
     assert "first" not in path.read_text()
     assert crash.keep_traceback(DataError("third"), tmp_path / "nowhere" / "info.log") is None
+
+
+@pytest.mark.parametrize(("error", "shown"), [(DataError("no such bird"), 0), (KeyError("x"), 1)])
+def test_kedro_says_nothing_beside_an_error_of_the_project(error, shown, monkeypatch):
+    handler = logging.Handler()
+    handler.set_name("rich")
+    lines = []
+    handler.emit = lines.append
+    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    crash.install()
+    try:
+        raise error
+    except Exception:
+        logging.getLogger("kedro.runner.sequential_runner").warning("You can resume")
+    assert len(lines) == shown

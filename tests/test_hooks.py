@@ -3,11 +3,17 @@
 import os
 
 import pytest
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.pipeline import Pipeline, node
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from aezsl.hooks import OneThreadPerTask
+from aezsl.datasets.new_images import NewImagesDataset
+from aezsl.errors import NotReadyError
+from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask
 from aezsl.machine.provenance import Cost
+from aezsl.pipelines import export, predict
 from aezsl.runs.subject import describe_run, main_method, methods_with_runs
+from aezsl.serving.model_file import ModelFolder
 
 
 @pytest.mark.parametrize(
@@ -26,6 +32,24 @@ def test_the_first_method_named_is_what_a_run_is_about(named, subject):
     assert main_method(named) == subject
 
 
+@pytest.mark.parametrize(
+    ("inputs", "sentence"),
+    [
+        ({"params:feature_extraction": {"backbone": "efficientnet_lite0+resnt50"}}, "'resnt50': did you mean resnet50"),
+        ({"new_images": "/nowhere"}, "no folder /nowhere"),
+    ],
+)
+def test_networks_and_folders_that_there_are_not_are_refused_before_the_first_node(inputs, sentence):
+    datasets = {
+        name: NewImagesDataset(images=value) if name == "new_images" else MemoryDataset(value | SETTINGS)
+        for name, value in inputs.items()
+    }
+    pipeline = Pipeline([node(lambda given: given, name, "out") for name in inputs])
+    with pytest.raises(ValueError, match=sentence):
+        BeforeAnythingRuns().before_pipeline_run({}, pipeline, DataCatalog(datasets))
+
+
+SETTINGS = {"weights": "default", "layer": None, "path": None}
 PARAMETERS = {"report": {"benchmark": "birds"}, "split": {"seed": 3}, "predict": {"method": "aezsl"}}
 
 
@@ -61,6 +85,20 @@ def test_runs_are_named_by_method_data_and_split_and_told_apart_by_kind(pipeline
 )
 def test_a_run_of_several_methods_has_one_below_it_for_each(pipelines, measured, below):
     assert methods_with_runs({"pipeline_names": pipelines}, measured) == below
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "model", "refused"), [(predict, None, True), (predict, "models:/birds/1", False), (export, "x", True)]
+)
+def test_a_registered_model_needs_none_of_this_project(pipeline, model, refused, tmp_path):
+    settings = {"method": "aezsl", "model": model}
+    datasets = {"params:predict": MemoryDataset(settings), "models": MemoryDataset(ModelFolder(tmp_path), "assign")}
+    asked = {}, pipeline.create_pipeline(), DataCatalog(datasets)
+    if refused:
+        with pytest.raises(NotReadyError, match="aezsl has not been trained yet"):
+            BeforeAnythingRuns().before_pipeline_run(*asked)
+    else:
+        BeforeAnythingRuns().before_pipeline_run(*asked)
 
 
 def blas_threads():

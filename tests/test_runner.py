@@ -11,16 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pyarrow.parquet as pq
 import pytest
-from kedro.io import DataCatalog, MemoryDataset
+from kedro.io import AbstractDataset, DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 from kedro_datasets.json import JSONDataset
 from PIL import Image
 
 from aezsl import cluster as cluster_module
-from aezsl.cluster import ClusterError, is_elsewhere
+from aezsl.cluster import ClusterError, connected, is_elsewhere
 from aezsl.data.vector_store import VectorStore
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.errors import DataError, ParameterError
@@ -143,6 +144,15 @@ def statistics():
     return found.gram, found.sums
 
 
+def spread():
+    from aezsl.data.mapped_arrays import Rows
+    from aezsl.data.statistics import class_squares
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(9_000, 5)).astype(np.float32), rng.integers(0, 4, 9_000)
+    return class_squares(Rows(X, slice(None)), y, np.zeros(5), np.eye(5), rng.normal(size=(4, 5)))
+
+
 def streamed_aezsl():
     data = make_synthetic()
     model = make_method("aezsl", lambda1=0.1, lambda2=0.1, lambda3=1.0, memory_mb=0.01)  # so that targets are streamed
@@ -250,9 +260,42 @@ def test_a_method_has_the_bits_of_the_sequential_runner(dask_cluster, in_folder)
 
 
 @pytest.mark.slow
+def test_a_cluster_of_this_machine_is_seen_by_this_machine_alone():
+    own = psutil.Process()
+    before = {connection.laddr for connection in own.net_connections("tcp")}
+    with connected(1, "auto", False):
+        processes = [own, *own.children(recursive=True)]
+        found = {c for process in processes for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
+    places = {connection.laddr for connection in found} - before
+    assert len(places) >= 2  # the scheduler's and the worker's
+    assert {place.ip for place in places} == {"127.0.0.1"}
+    assert 8787 not in {place.port for place in places}  # no dashboard
+
+
+@pytest.mark.slow
 def test_errors_of_the_project_arrive_as_they_are(dask_cluster, in_folder):
     with pytest.raises(DataError, match=r"^expected something else: change it$"):
         result(Pipeline([node(refuse, "X", "Y")]), DaskRunner(), X=X)
+
+
+class DamagedDataset(AbstractDataset):
+    """What Kedro tells of by an error of its own, with the project's as its cause."""
+
+    def load(self):
+        refuse(None)
+
+    def save(self, data):
+        raise NotImplementedError
+
+    def _describe(self):
+        return {}
+
+
+@pytest.mark.slow
+def test_errors_in_a_catalog_entry_arrive_as_they_are(dask_cluster, in_folder):
+    catalog = DataCatalog({"X": DamagedDataset(), "mark": MemoryDataset(None)})
+    with pytest.raises(DataError, match=r"^expected something else: change it$"):
+        DaskRunner().run(Pipeline([node(die_then_sum, ["X", "mark"], "Y")]), catalog)
 
 
 @pytest.mark.slow
@@ -283,6 +326,7 @@ def test_a_worker_that_is_killed_changes_nothing(dask_cluster, in_folder, functi
     ("work", "kind"),
     [
         (statistics, "_of_task"),
+        (spread, "_squares_of_task"),
         (grid, "_examine_fold"),
         (streamed_aezsl, "sum_right_sides"),
         (streamed_aezsl, "block_classifiers"),

@@ -54,6 +54,12 @@ def test_a_database_with_runs_is_never_said_to_be_deletable(tmp_path, empty_runs
         prepare_database(uri(other), EXPERIMENT)
 
 
+def test_a_place_where_nothing_can_be_written_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(NotReadyError, match=r"mlflow\.db, where .* cannot be made .*MLFLOW_TRACKING_URI"):
+        prepare_database(uri(tmp_path / "file"), EXPERIMENT)
+
+
 def test_other_places_are_left_to_mlflow(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for other in ("http://127.0.0.1:1", "sqlite://", "file:///nowhere"):

@@ -73,6 +73,15 @@ class TestMap:
         np.testing.assert_array_equal(found, [i * A for i in range(5)])
         assert threads == [1, 1, 1]
 
+    @pytest.mark.slow
+    def test_joblib_s_executor_is_an_engine_too(self):
+        from joblib.externals.loky import get_reusable_executor
+
+        A = np.random.default_rng(0).normal(size=(300, 40))
+        expected = list(Workers().map(np.dot, [A.T] * 5, A))
+        found = list(Workers(2, get_reusable_executor(2, timeout=2)).map(np.dot, [A.T] * 5, A))
+        np.testing.assert_array_equal(found, expected)
+
     def test_no_more_is_under_way_than_the_window_holds(self):
         engine, taken = Here(), []
 

@@ -16,8 +16,17 @@ Mask = NDArray[np.bool_]
 
 
 def unit_rows(A: Array) -> Array:
-    """Rows at unit length; a row of zeros stays."""
-    norms = np.linalg.norm(A, axis=1, keepdims=True)
+    """Rows at unit length, also those whose squares would overflow or vanish; a row of zeros stays."""
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(A, axis=1, keepdims=True)
+    limits = np.finfo(norms.dtype)
+    far = ((norms < np.sqrt(limits.tiny) / limits.eps) | np.isposinf(norms))[:, 0]
+    far[far] = np.isfinite(A[far]).all(axis=1)
+    if far.any() and A[far].any():
+        largest = np.abs(A[far]).max(axis=1, keepdims=True)
+        A = A.astype(norms.dtype)  # a copy
+        A[far] /= np.where(largest > 0, largest, 1)
+        norms[far] = np.linalg.norm(A[far], axis=1, keepdims=True)
     unit: Array = A / np.where(norms > 0, norms, 1)
     return unit
 

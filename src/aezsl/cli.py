@@ -4,10 +4,11 @@ from typing import Any
 
 import click
 from kedro.framework.cli.project import run  # Kedro's own, which ``python -m aezsl`` finds here
-from kedro.framework.cli.utils import _split_params, env_option, split_string
+from kedro.framework.cli.utils import env_option, split_string
 
 from aezsl.commands.app import app
 from aezsl.commands.classify import classify
+from aezsl.commands.given import check_runner, read_by, split_params
 from aezsl.commands.pipelines import pipelines
 
 __all__ = ["cli", "repeat", "run"]
@@ -21,6 +22,7 @@ def cli() -> None:
 cli.add_command(classify)
 cli.add_command(pipelines)
 cli.add_command(app)
+read_by(run)
 
 
 def _seeds(_: click.Context, __: click.Parameter, value: str) -> list[int]:
@@ -42,9 +44,15 @@ def _seeds(_: click.Context, __: click.Parameter, value: str) -> list[int]:
 @click.option("--reference", help="The method that the others are compared with. [eszsl, or the base of the others]")
 @click.option("--metric", help="What differences are of. [per-class accuracy; gzsl: harmonic mean, calibrated]")
 @click.option("--name", default="splits", show_default=True, help="Of the folder that keeps the results together.")
-@click.option("--runner", "-r", default="SequentialRunner", help="As of kedro run; ThreadRunner: methods side by side.")
+@click.option(
+    "--runner",
+    "-r",
+    default="SequentialRunner",
+    callback=check_runner,
+    help="As of kedro run; ThreadRunner: methods side by side.",
+)
 @env_option
-@click.option("--params", type=click.UNPROCESSED, default="", callback=_split_params, help="As of kedro run.")
+@click.option("--params", type=click.UNPROCESSED, default="", callback=split_params, help="As of kedro run.")
 def repeat(
     pipeline: list[str],
     splits: int | None,

@@ -30,13 +30,16 @@ PATIENCE = 60
 #: Linear algebra of a worker keeps to one thread per task.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
+#: Dask's own pages, which are served with or without the dashboard: none.
+NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+
 
 class ClusterError(NotReadyError):
     """The cluster is not there, or has given up."""
 
 
 def require_dask() -> None:
-    """Refuse to go on without the package."""
+    """Refuse to continue without the package."""
     if find_spec("distributed") is None:
         raise ClusterError(
             "a Dask cluster needs the package distributed, which is not installed: pip install 'aezsl[dask]'"
@@ -44,7 +47,7 @@ def require_dask() -> None:
 
 
 def scheduler_address() -> str | None:
-    """Of the cluster to use; None for one of this machine."""
+    """The address of the cluster to use; None for one of this machine."""
     return os.environ.get(ADDRESS) or None
 
 
@@ -63,6 +66,7 @@ def is_elsewhere(address: str | None) -> bool:
 def connected(n_workers: int | None, memory_limit: str, dashboard: bool) -> Iterator[Any]:
     """A client of the cluster that the environment names, or of one that lasts as long as this context."""
     require_dask()
+    import dask
     from distributed import Client, LocalCluster
 
     if address := scheduler_address():
@@ -78,8 +82,17 @@ def connected(n_workers: int | None, memory_limit: str, dashboard: bool) -> Iter
             yield client
         return
     options = {"n_workers": n_workers, "threads_per_worker": 1, "memory_limit": memory_limit, "env": ONE_THREAD}
-    page = "127.0.0.1:8787" if dashboard else None
-    with LocalCluster(host="127.0.0.1", dashboard_address=page, **options) as cluster, Client(cluster) as client:
+    with (
+        dask.config.set({} if dashboard else NO_PAGES),
+        LocalCluster(
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:8787",
+            # Without its page Dask would still listen there, unless another port is named.
+            scheduler_kwargs={} if dashboard else {"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            **options,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
         yield client
 
 

@@ -4,7 +4,7 @@ A parameter is annotated with what it may be, ``lam: Positive = 1.0``; whoever i
 """
 
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
@@ -27,6 +27,9 @@ CountOrNone = Annotated[int, Ge(0)]
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 Text = Annotated[str, MinLen(1)]
 
+#: Parameters or settings by name.
+Values = Mapping[str, Any]
+
 
 @dataclass(frozen=True)
 class Joined:
@@ -45,7 +48,31 @@ class Joined:
         return f"of {', '.join(self.options)}, joined by +" + (", alternatives by /" if self.alternatives else "")
 
 
-_PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", type(None): "null"}
+@dataclass(frozen=True)
+class Named:
+    """A mapping with no other names than these, each of its kind; ``needed`` must be there."""
+
+    kinds: tuple[tuple[str, Any], ...]
+    needed: str
+
+    def accepts(self, value: Any) -> bool:
+        """Whether all names are known, and their values of their kind."""
+        known = dict(self.kinds)
+        return self.needed in value and all(name in known and accepts(known[name], value[name]) for name in value)
+
+    def __str__(self) -> str:
+        """As part of a sentence."""
+        return f"of {', '.join(f'{name} ({describe(kind)})' for name, kind in self.kinds)}"
+
+
+_PLAIN = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    type(None): "null",
+    dict: "a mapping",
+}
 
 
 def choice(options: Sequence[str]) -> Any:
@@ -62,6 +89,11 @@ def list_of(kind: Any, at_least: int = 0) -> Any:
 def joined(options: Sequence[str], alternatives: bool = False) -> Any:
     """Some of these words, joined by plus signs; with ``alternatives``, several such texts with slashes between."""
     return Annotated.__class_getitem__((str, Joined(tuple(options), alternatives)))  # type: ignore[attr-defined]
+
+
+def mapping(needed: str, **kinds: Any) -> Any:
+    """A mapping of these names, of which only ``needed`` must be there."""
+    return Annotated.__class_getitem__((dict, Named(tuple(kinds.items()), needed)))  # type: ignore[attr-defined]
 
 
 def accepts(kind: Any, value: Any) -> bool:
@@ -112,7 +144,7 @@ def _split(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     if get_origin(kind) is not Annotated:
         return kind, ()
     kind, *limits = get_args(kind)
-    return kind, tuple(limit for limit in limits if isinstance(limit, Gt | Ge | Lt | Le | MinLen | Joined))
+    return kind, tuple(limit for limit in limits if isinstance(limit, Gt | Ge | Lt | Le | MinLen | Joined | Named))
 
 
 def _within(limit: Any, value: Any) -> bool:
@@ -125,7 +157,7 @@ def _within(limit: Any, value: Any) -> bool:
             return bool(value < limit.lt)
         case Le():
             return bool(value <= limit.le)
-        case Joined():
+        case Joined() | Named():
             return limit.accepts(value)
         case _:
             return bool(len(value.strip() if isinstance(value, str) else value) >= limit.min_length)
@@ -139,7 +171,7 @@ def _bound(limit: Any) -> str:
             return f"of at least {limit.ge}"
         case Lt():
             return f"below {limit.lt}"
-        case Joined():
+        case Joined() | Named():
             return str(limit)
         case _:
             return f"of at most {limit.le}"

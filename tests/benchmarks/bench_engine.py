@@ -1,9 +1,11 @@
-"""What a Dask cluster adds to the built-in map on the same work: ``python -m tests.benchmarks.bench_engine``.
+"""What a Dask cluster adds to the built-in map on the same work: ``python -m tests.benchmarks.bench_engine [seconds]``.
 
-The tasks are eigen-decompositions of one shared matrix, cut so that a task takes 0.1 s, 1 s or 3 s; one worker against
-one thread of this process, so that nothing but the engine differs. Starting the cluster is not counted.
+The tasks are eigen-decompositions of one shared matrix, cut so that a task takes 0.1 s, 1 s or 3 s, some seconds of
+work in all (12 unless given); one worker against one thread of this process, so that nothing but the engine differs.
+Starting the cluster is not counted.
 """
 
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -13,7 +15,7 @@ import numpy as np
 from aezsl.cluster import ClusterWorkers, connected
 from aezsl.machine.workers import Workers, working_on
 
-SIZE, SECONDS_OF_WORK = 400, 12
+SIZE = 400
 
 
 def decompose(seed, matrix, repeats):
@@ -38,7 +40,7 @@ def seconds_of_one(matrix):
     return min(times)
 
 
-def main():
+def main(seconds_of_work=12.0):
     A = np.random.default_rng(0).normal(size=(SIZE, SIZE))
     matrix = A + A.T
     one = seconds_of_one(matrix)
@@ -47,7 +49,7 @@ def main():
         client.submit(total, there, 1, matrix, 1).result()  # imports
         for seconds in (0.1, 1.0, 3.0):
             repeats = max(1, round(seconds / one))
-            n_tasks = round(SECONDS_OF_WORK / seconds)
+            n_tasks = round(seconds_of_work / seconds)
             here, expected = total(Workers(), n_tasks, matrix, repeats)
             on_dask, found = client.submit(total, there, n_tasks, matrix, repeats).result()
             equal = "same bits" if (found == expected).all() else "OTHER BITS"
@@ -58,4 +60,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(float, sys.argv[1:]))

@@ -14,7 +14,8 @@ from tests.campaign.outcome import Tally, table
 GROUPS = {
     "loaders": {
         pictures.whole_image: 50,
-        pictures.damaged_image: 50,
+        pictures.damaged_image: 40,
+        pictures.deep_image: 10,
         pictures.strange_file: 20,
         tables.class_table: 80,
         tables.own_folder: 40,

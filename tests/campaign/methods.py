@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy.sparse import csr_array
 
 from aezsl.kinds import accepts
@@ -42,6 +43,9 @@ OTHER = (
         lambda A, s: [[*list(row), None] for row in A],
         lambda A, s: np.repeat(A[:1], len(A), axis=0),
         lambda A, s: A.astype(np.float16),
+        lambda A, s: torch.tensor(A, requires_grad=True),
+        lambda A, s: pd.DataFrame(A).astype("Float64").mask(A > 0),
+        lambda A, s: np.rec.fromarrays(A.T),
     ),
 )
 

@@ -10,6 +10,7 @@ from PIL import Image, ImageOps
 
 from aezsl.formats.images import read_image
 from tests.campaign.damage import damaged, pick
+from tests.helpers.deep_images import png16, tiff
 
 #: Formats that keep every pixel, with the modes that each can hold.
 LOSSLESS = {
@@ -77,6 +78,30 @@ def whole_image(rng):
         upright.getexif()[0x0112] = turned
         expected = np.asarray(ImageOps.exif_transpose(upright), dtype=np.float64)
     seen = np.asarray(read_image(buffer.getvalue()), dtype=np.float64)
+    return seen.shape == expected.shape and bool(np.abs(seen - expected).max() <= 1)
+
+
+def deep_image(rng):
+    """Grey values of many bits as instruments write them, and colours of 16 bits with one that is transparent."""
+    height, width = (int(side) for side in rng.integers(2, 12, size=2))
+    values = rng.integers(65536, size=(height, width))
+    match rng.integers(5):
+        case 0:  # 0 is white
+            content, expected = tiff(values.astype("<u2"), photometric=0), 255 - values / 257
+        case 1:
+            content, expected = tiff(values.astype(">u2")), values / 257
+        case 2:
+            content, expected = tiff((values >> 4).astype("<u2"), bits=12), (values >> 4) * 255 / 4095
+        case 3:  # more than a signed number holds
+            content = tiff(values.astype("<u4") * 65537)
+            expected = (values - values.min()) / max(1, np.ptp(values)) * 255
+        case _:
+            colours = rng.integers(65536, size=(height, width, 3)).astype(">u2")
+            clear = colours[0, 0]
+            content = png16(colours, clear)
+            expected = np.where(((colours >> 8) == (clear >> 8)).all(axis=-1, keepdims=True), 255, colours / 257)
+    seen = np.asarray(read_image(content), dtype=np.float64)
+    expected = np.repeat(expected[..., None], 3, axis=2) if expected.ndim == 2 else expected
     return seen.shape == expected.shape and bool(np.abs(seen - expected).max() <= 1)
 
 

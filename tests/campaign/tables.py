@@ -31,7 +31,29 @@ NAMES = (
     "a/b",
     "True",
 )
-COUNTED = ("id", "Index", "nr", "no.", "#", "Unnamed: 0", "class_id", "ROW", "")
+COUNTED = (
+    *(
+        "id",
+        "Index",
+        "nr",
+        "no.",
+        "#",
+        "Unnamed: 0",
+        "class_id",
+        "ROW",
+        "",
+        "Nr.",
+        "S. No",
+        "Unnamed: 0.1",
+        "row.names",
+    ),
+    *("classIdx", "index.1", "lfd. Nr.", "label"),
+)
+#: What people take for the same name, each made of another.
+ALIKE = (
+    *(str.upper, lambda name: name + "\u200b", lambda name: f" {name}\u00a0", lambda name: name + " \u200d"),
+    *(lambda name: unicodedata.normalize("NFD", name), lambda name: name),
+)
 ODD_NUMBERS = ("1e39", "inf", "-inf", "nan", "x", "1e-60", "", "1,5", "0x10", "１", "1_000", "--1", "1e999", "NA")
 
 
@@ -58,7 +80,13 @@ def class_table(rng):
     frame = meant.assign(class_name=names)[list(rng.permutation(["legs", "size", "class_name"]))]
     attributes = [column for column in frame if column != "class_name"]
     text, harmless = None, True
-    match rng.integers(12):
+    match rng.integers(14):
+        case 11:
+            again = frame.iloc[[0]].assign(class_name=pick(rng, ALIKE)(names[0]))
+            frame, harmless = pd.concat([frame, again]), False
+        case 12:
+            strange = pick(rng, ("\0", "\x1b", "\x07")) + names[0]
+            frame, harmless = frame.assign(class_name=[strange, *names[1:]]), False
         case 0:
             text = frame.to_csv()  # with its index
             harmless = False
@@ -126,7 +154,7 @@ def _stray(root, rng):
         case 0:
             os.mkfifo(place / "pipe.png")
         case 1:
-            (place / "link.png").symlink_to("nowhere")
+            (place / "link.png").symlink_to(pick(rng, ("nowhere", "link.png", "/proc/1/cwd")))
         case 2:
             (place / pick(rng, (".hidden.png", "Thumbs.db", "notes.txt", "photo.heif", "photo.CR2", "noend"))).touch()
         case 3:
@@ -172,7 +200,7 @@ def own_folder(rng):
             for place in (root / "images").iterdir()
             if unicodedata.normalize("NFC", place.name) in roles
             for file in place.iterdir()
-            if file.is_file() and file.suffix.lower() in IMAGE_SUFFIXES and not file.name.startswith(".")
+            if os.path.isfile(file) and file.suffix.lower() in IMAGE_SUFFIXES and not file.name.startswith(".")
         }
     labelled = found.dropna(subset="class_name")
     return dict(zip(labelled["image_id"], labelled["class_name"], strict=True)) == listed
@@ -199,7 +227,7 @@ def new_images(rng):
         listed = {
             path.resolve()
             for path in root.rglob("*")
-            if path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".")
+            if os.path.isfile(path) and path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".")
         }
         hidden = {
             path for path in listed if any(part.startswith(".") for part in path.relative_to(root.resolve()).parts)

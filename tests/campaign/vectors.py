@@ -106,7 +106,11 @@ def feature_npz(rng):
     order = rng.permutation(len(ids))
     arrays = {pick(rng, ("X", "features", "vectors")): X[order], pick(rng, ("image_id", "files")): np.array(ids)[order]}
     matrix, names = arrays
-    match rng.integers(12):
+    match rng.integers(14):
+        case 12:
+            arrays[next(key for key in ("X", "features", "vectors") if key != matrix)] = X * 0
+        case 13:
+            arrays[matrix] = arrays[matrix] * pick(rng, (1e-60, 1e-300))
         case 0:
             arrays[matrix] = pick(
                 rng, (X[0], X[None], X[:, :0], X.astype(str), X + 1j, X.astype("M8[s]"), np.float64(1))

@@ -1,12 +1,16 @@
 """Every parameter is checked before anything runs: its name, its kind, its range, its choices."""
 
 import copy
+import shutil
 
+import click
 import pytest
 import yaml
+from kedro.framework.cli.utils import _split_params
 from omegaconf import OmegaConf
 
 from aezsl import settings
+from aezsl.commands.given import check_runner, read_by, split_params
 from aezsl.config import ConfigLoader
 from aezsl.errors import ParameterError
 from aezsl.kinds import Count, Fraction, Positive, accepts, choice, describe, joined, list_of
@@ -45,6 +49,20 @@ def checked():
         named = {**values, **({"method": given["method"]} if "method" in given else {})}
         monkeypatch.setattr("aezsl.runs.parameters.all_sections", lambda: known)
         check_configuration(merged, named, given, texts, {"own": {"": "${runtime_params:own.root,x}"}})
+
+    return check
+
+
+@pytest.fixture(scope="module")
+def own():
+    """Check the environment ``own`` under a name; the files are read once."""
+    loader = make_loader("own")
+    parameters, values = loader["parameters"], loader["globals"]
+    texts = loader._texts("base") | loader._texts("own")
+
+    def check(name):
+        given = {"own": {"name": name}}
+        check_configuration({**parameters, **given}, {**values, "benchmark": name}, given, texts, {})
 
     return check
 
@@ -147,6 +165,13 @@ def test_a_misspelt_word_is_refused_with_the_nearest_one(checked, monkeypatch, t
         "predict.method=eszsl",
         "predict.images=''",
         "predict.images=5",
+        "predict.images=null",
+        "report.benchmark=x",
+        "export.benchmark=x",
+        "feature_extraction.backbone=[{backbone: vgg19, wieghts: mine.pth}]",
+        "feature_extraction.backbone=[{weights: mine.pth}]",
+        "semantic_embedding.sources=[{kind: bag_of_words, max_features: 0}]",
+        "semantic_embedding.sources=[{kind: class_vectors, path: x, missing: skip}]",
     ],
 )
 def test_what_cannot_be_meant_is_refused(checked, monkeypatch, typed):
@@ -168,6 +193,7 @@ def test_what_cannot_be_meant_is_refused(checked, monkeypatch, typed):
         ),
         ("normalise.features=[[],[sqrt,centre,l2]]", "normalise.semantics=l2/centre+l2"),
         ("ingestion.groups=Objects", "selection.fraction=null", "aezsl_lr.init.n_components=null"),
+        ("feature_extraction.backbone=[vgg19,{backbone: resnet18, layer: fc, path: null}]",),
         ("daezsl.init.learning_rate=1e-3", "aezsl_t.init.totals=estimated"),
     ],
 )
@@ -189,15 +215,81 @@ def test_all_problems_are_told_at_once_and_where_they_stand(checked, monkeypatch
     ]
 
 
-@pytest.mark.parametrize("name", ["../../x", "", "a/b", "a\\b", ".", "..", ".hidden", "x ", "null", "a:b", "a\nb"])
-def test_results_stay_below_data(name):
+@pytest.mark.parametrize(
+    "name", ["../../x", "", "a/b", "a\\b", ".", "..", ".hidden", "x ", None, "a:b", "a\nb", "CON", "nul.x"]
+)
+def test_results_stay_below_data(own, name):
     with pytest.raises(ParameterError, match=r"own\.name must be"):
-        make_loader("own", own={"name": None if name == "null" else name}).check()
+        own(name)
 
 
 @pytest.mark.parametrize("name", ["birds", "my birds 2", "v1.2", 2024, "été"])
-def test_a_folder_name_is_taken(name):
-    make_loader("own", own={"name": name}).check()
+def test_a_folder_name_is_taken(own, name):
+    own(name)
+
+
+def test_the_name_on_the_command_line_is_checked():
+    make_loader("own", own={"name": "birds"}).check()
+    with pytest.raises(ParameterError, match=r"own\.name must be"):
+        make_loader("own", own={"name": "../birds"}).check()
+
+
+@pytest.mark.parametrize(("name", "env"), [("emoji", "base"), ("CUB", "cub"), ("tiny_imagenet", "tiny_imagenet")])
+def test_results_of_own_data_do_not_mix_with_those_of_a_benchmark(name, env):
+    with pytest.raises(ParameterError, match=rf"own\.name must be a name of its own, got '{name}'.*--env={env} "):
+        make_loader("own", own={"name": name}).check()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("parameters.yml", "split: {seed: 1", "conf/local/parameters.yml cannot be read"),
+        ("globals.yml", "benchmark: *x", "conf/local/globals.yml cannot be read"),
+        ("parameters.yml", "split: ${nothing:1}", "Unsupported interpolation type nothing"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path, file, text, told):
+    conf = tmp_path / "conf"
+    shutil.copytree(CONF / "base", conf / "base")
+    (conf / "local").mkdir()
+    (conf / "local" / file).write_text(text)
+    with pytest.raises(ParameterError, match=told):
+        make_loader(conf=conf).check()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [({"split": {"folder": "../x"}}, "^split.folder must be a folder below"), ({"split": []}, "cannot be read")],
+)
+def test_values_that_cannot_be_resolved_are_told_in_a_sentence(given, told):
+    with pytest.raises(ParameterError, match=told):
+        make_loader(**given).check()
+
+
+@pytest.mark.parametrize("value", ["own.name=*", "own.name=%2e", "own.root=@x", "split.seed=[1", "split.seed={"])
+def test_values_that_are_not_yaml_are_told_in_a_sentence(value):
+    command = click.Command("run", params=[click.Option(["--params"], callback=_split_params)])
+    read_by(command)
+    with pytest.raises(click.UsageError, match="name=value pairs"):
+        command.make_context("run", ["--params", value])
+
+
+@pytest.mark.parametrize(
+    ("runner", "hint"), [("ThreadRuner", "did you mean ThreadRunner"), ("zzz.x", "there are SequentialRunner")]
+)
+def test_a_runner_that_there_is_not_is_refused(runner, hint):
+    command = click.Command("run", params=[click.Option(["--runner"])])
+    read_by(command)
+    assert command.make_context("run", ["--runner", "ThreadRunner"]).params == {"runner": "ThreadRunner"}
+    with pytest.raises(click.UsageError, match=hint):
+        command.make_context("run", ["--runner", runner])
+
+
+def test_kedro_s_own_run_reads_its_options_so():
+    import aezsl.cli
+
+    callbacks = {option.name: option.callback for option in aezsl.cli.run.params}
+    assert (callbacks["params"], callbacks["runner"]) == (split_params, check_runner)
 
 
 def test_an_environment_that_there_is_not_is_refused():

@@ -30,7 +30,7 @@ def test_rows_travel_with_their_numbers_or_by_the_name_of_the_file(mapped, which
         np.testing.assert_array_equal(np.asarray(there), X[part][which])
         assert np.asarray(there).dtype == matrix.dtype
         assert np.asarray(there, dtype=np.float64).dtype == np.float64
-        assert (FilePlace.of(there.X) is None) == (matrix.dtype == np.float64)
+        assert (FilePlace.find(there.X) is None) == (matrix.dtype == np.float64)
 
 
 def test_rows_of_rows_and_blocks_are_those_of_the_matrix():
@@ -46,6 +46,6 @@ def test_rows_of_rows_and_blocks_are_those_of_the_matrix():
 def test_what_is_not_in_the_file_has_no_place_there(mapped, tmp_path):
     changed = np.memmap(tmp_path / "raw", np.float32, "w+", shape=X.shape)
     private = np.memmap(tmp_path / "raw", np.float32, "c", shape=X.shape)
-    assert FilePlace.of(changed[3:]) == FilePlace(str(tmp_path / "raw"), 36, "<f4", (37, 3))
+    assert FilePlace.find(changed[3:]) == FilePlace(str(tmp_path / "raw"), 36, "<f4", (37, 3))
     for matrix in (private, mapped[:, :2], mapped + 1, X):
-        assert FilePlace.of(matrix) is None
+        assert FilePlace.find(matrix) is None

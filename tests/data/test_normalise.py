@@ -23,6 +23,12 @@ def test_new_rows_are_treated_as_the_training_rows_were():
         np.testing.assert_allclose(normaliser(rows), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e160, 1e308])
+def test_rows_of_any_size_get_unit_length(size):
+    rows = np.array([[3.0, 4.0], [0.0, 1.0]]) * [[size / 4], [1.0]]
+    np.testing.assert_allclose(fit_normaliser(["l2"], rows)[1], [[0.6, 0.8], [0, 1]])
+
+
 def test_rows_that_cannot_be_scaled_stay_finite():
     normaliser, rows = fit_normaliser(["standardise", "l2"], np.ones((3, 2)))
     assert not rows.any()

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from aezsl.data.once import Once
+from aezsl.data.once import Once, SameObject
 
 
 def test_a_value_is_computed_by_the_first_and_kept_for_the_others():
@@ -44,3 +44,42 @@ def test_a_copy_starts_empty():
     once = Once()
     once("key", lambda: 1)
     assert pickle.loads(pickle.dumps(once))("key", lambda: 2) == 2  # noqa: S301  # our own bytes
+
+
+def test_another_key_is_computed_meanwhile():
+    once = Once()
+    with ThreadPoolExecutor(1) as pool:
+        assert once("outer", lambda: pool.submit(once, "inner", lambda: 1).result(30) + 1) == 2
+
+
+def test_a_value_that_needs_itself_is_an_error_and_no_endless_wait():
+    once = Once()
+
+    def compute():
+        return once("key", compute)
+
+    with pytest.raises(RecursionError):
+        compute()
+
+
+def test_equal_objects_are_different_keys_unless_they_are_the_same():
+    first, second = [1], [1]
+    assert SameObject(first) == SameObject(first)
+    assert SameObject(first) != SameObject(second)
+    once = Once()
+    assert [once(SameObject(it), lambda it=it: id(it)) for it in (first, second, first)] == [
+        id(first),
+        id(second),
+        id(first),
+    ]
+
+
+def test_the_object_of_a_key_lives_as_long_as_its_value():
+    """Otherwise another object could get its identity, and its value."""
+    once, objects = Once(), []
+    for number in range(100):
+        thing = [number]
+        assert once(SameObject(thing), lambda n=number: n) == number
+        objects.append(id(thing))
+        del thing
+    assert len(set(objects)) == 100

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aezsl.data import statistics
-from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.statistics import SeenStatistics
+from aezsl.data.mapped_arrays import MappedArrays, Rows
+from aezsl.data.statistics import SeenStatistics, class_squares
 from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import make_method
 from tests.synthetic import make_synthetic
@@ -96,6 +96,21 @@ class TestManySamples:
     def both(X, y):
         total = SeenStatistics.from_samples(X, y, 4)
         return total, total.without(X, y, np.array([1, 3]))
+
+    @pytest.mark.parametrize("n", [1, 2, 7])
+    def test_a_second_pass_measures_the_spread_of_every_class(self, n, tmp_path):
+        X, y = samples(200)
+        mapped = MappedArrays(tmp_path).write("X", X.shape, [X])
+        rng = np.random.default_rng(1)
+        mean, U, centres = rng.normal(size=X.shape[1]), rng.normal(size=(X.shape[1], 3)), rng.normal(size=(4, 3))
+        rows = np.flatnonzero(y != 2)  # of which there are none in a fold
+        expected = class_squares(Rows(mapped.astype(np.float64), rows), y[rows], mean, U, centres)
+        with working_on(Workers(n)):
+            found = class_squares(Rows(mapped, rows), y[rows], mean, U, centres)
+        np.testing.assert_array_equal(found, expected)
+        squares = [np.square((mapped[y == c] - mean) @ U - centres[c]).sum(axis=0) for c in (0, 1, 3)]
+        np.testing.assert_allclose(found[[0, 1, 3]], squares, rtol=1e-10)
+        np.testing.assert_array_equal(found[2], 0)
 
     def test_samples_in_a_file_travel_as_its_name(self, tmp_path):
         X, y = samples(200, d=30)

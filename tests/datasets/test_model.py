@@ -1,9 +1,11 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from kedro.io import DatasetError
 
+from aezsl.datasets.mlflow_model import model_parts
 from aezsl.datasets.model import ClassifierDataset, ModelFolderDataset, TrainedModelDataset
 from aezsl.errors import DataError
 from aezsl.methods import make_method
@@ -60,6 +62,13 @@ def test_a_folder_says_what_is_trained_and_how_to_train(dataset):
         models.load("aezsl")
     with pytest.raises(DataError, match="unknown method 'aezls'; trained here are: eszsl"):
         models.load("aezls")
+
+
+def test_mlflow_keeps_no_name_of_something_half_written(tmp_path):
+    with model_parts(trained()[0], tmp_path / "mlflow_model") as parts:
+        folder = Path(parts["data_path"])
+        assert (folder.name, [path.name for path in folder.iterdir()]) == ("model", ["model.npz"])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_pickles_are_refused(dataset):

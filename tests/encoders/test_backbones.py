@@ -7,10 +7,12 @@ import pytest
 import torch
 from PIL import Image
 
-from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images import backbones
+from aezsl.encoders.images.backbones import _torchvision_names, make_backbone
 from aezsl.encoders.images.extraction import extract_features
 from aezsl.encoders.images.networks import efficientnet_lite, torchvision_network
 from aezsl.encoders.torchvision import torchvision
+from aezsl.errors import DataError
 from aezsl.formats.images import read_image
 
 
@@ -114,15 +116,40 @@ def test_fingerprint_follows_what_the_features_depend_on():
     assert first.fingerprint == make_backbone("resnet18", "random").fingerprint
 
 
+def test_a_changed_file_in_a_package_is_noticed(tmp_path, monkeypatch):
+    """Its version stays what it was."""
+    monkeypatch.setattr(backbones, "packaged_weights", lambda name: str(tmp_path / "weights.pth"))
+    found = set()
+    for content in ("one", "two"):
+        (tmp_path / "weights.pth").write_text(content)
+        found.add(make_backbone("efficientnet_lite0").fingerprint)
+    assert len(found) == 2
+
+
+def test_a_damaged_download_is_refused(tmp_path, monkeypatch):
+    """What lies at the place of published weights must have the digest that its name ends in."""
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    (tmp_path / "hub/checkpoints").mkdir(parents=True)
+    network = torchvision.models.get_model("resnet18", weights=None)
+    published = torchvision.models.get_model_weights("resnet18").DEFAULT
+    torch.save(network.state_dict(), tmp_path / "hub/checkpoints" / published.url.rpartition("/")[2])
+    with pytest.raises(DataError, match=r"resnet18-f37072fd\.pth is not what was published .*: delete it"):
+        torchvision_network("resnet18", "default", None)
+
+
 def test_missing_weights_say_where_they_belong(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     monkeypatch.setattr(
         torch.hub, "download_url_to_file", lambda *_, **__: (_ for _ in ()).throw(OSError("no network"))
     )
-    with pytest.raises(FileNotFoundError, match=r"checkpoints/googlenet-.*\.pth and could not be downloaded"):
+    with pytest.raises(DataError, match=r"checkpoints/googlenet-.*\.pth and could not be downloaded"):
         make_backbone("googlenet").load()
-    with pytest.raises(FileNotFoundError, match="no weights at"):
+    with pytest.raises(DataError, match="no weights at"):
         make_backbone("resnet18", str(tmp_path / "none.pth"))
+
+
+def test_files_of_torchvision_name_the_models_that_it_knows():
+    assert set(torchvision.models.list_models(module=torchvision.models)) == _torchvision_names()
 
 
 def test_unknown_names_are_refused():

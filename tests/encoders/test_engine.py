@@ -37,6 +37,20 @@ def test_a_second_start_does_not_export_again():
     np.testing.assert_allclose(run_graph(again, "cpu")(batch), batch.mean(axis=(2, 3)), atol=1e-6)
 
 
+def test_a_damaged_graph_is_exported_again():
+    made = []
+
+    def export():
+        made.append(1)
+        return b"a graph"
+
+    kept_graph({}, export)
+    (path,) = graph_folder().glob("*.onnx")
+    path.write_bytes(b"a grapf")
+    assert kept_graph({}, export) == kept_graph({}, export) == b"a graph"
+    assert len(made) == 2
+
+
 def test_a_cache_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch, caplog):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("AEZSL_CACHE", str(tmp_path / "file"))

@@ -7,7 +7,7 @@ from PIL import Image
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorSet
-from aezsl.encoders.images import encoder
+from aezsl.encoders.images import encoder, extraction
 from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.extraction import UnreadableImagesError, extract_features
 from aezsl.formats.images import read_image
@@ -116,6 +116,26 @@ def test_a_copy_of_an_image_at_another_time_is_known(images, store):
     again = Counting()
     run(images, store, again)
     assert again.seen == 0
+
+
+def test_few_batches_are_decoded_ahead_of_the_network(images, monkeypatch):
+    """Not whole shards: the network would wait for them, and they would fill the memory."""
+    monkeypatch.setattr(extraction, "available_cores", lambda: 2)
+    counting, ahead = Counting(), []
+    opened = []
+
+    def preprocess(image):
+        opened.append(1)
+        return Counting._preprocess(counting, image)
+
+    def network(batch):
+        ahead.append(len(opened) - counting.seen)
+        return counting._run(batch)
+
+    backbone = Backbone({}, lambda: (preprocess, network))
+    shards = list(extract_features(images, {}, backbone, batch_size=1, shard_size=25))
+    assert [len(chunk.ids) for chunk, _ in shards] == [25]
+    assert max(ahead) <= 4  # one image on each core, one more by a race, and the look at how large images must be
 
 
 def test_several_backbones_stand_side_by_side_and_adding_one_computes_only_that(images, store, monkeypatch):

@@ -1,15 +1,36 @@
 """Vision models of transformers, by folder: tiny random ones, against the libraries' own road."""
 
+import json
+import os
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
 
+from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
 from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.encoder import make_encoder
+from aezsl.encoders.texts.encoder import load_encoder
+from aezsl.encoders.texts.fingerprints import with_fingerprints
+from aezsl.encoders.texts.semantics import embed_classes
 from aezsl.errors import DataError
-from tests.helpers.pretrained import save_pair, save_vision
+from tests.helpers.pretrained import save_pair, save_tokenizer, save_vision
+from tests.helpers.recipes import make_recipe
+
+from transformers import AutoConfig, AutoModel  # isort: skip
 
 pytestmark = pytest.mark.slow  # imports a large library
+
+CLASSES = pd.DataFrame({"class_name": ["red_fox", "melon"], "text": ["a red fox", "a green fruit"]})
+
+_SMALL = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "num_attention_heads": 2}
+LLAVA = {
+    "model_type": "llava",
+    "text_config": {**_SMALL, "model_type": "llama", "vocab_size": 60},
+    "vision_config": {**_SMALL, "model_type": "clip_vision_model", "image_size": 32, "patch_size": 8},
+}
 
 FAMILIES = ("clip", "siglip", "dinov2", "vit")
 
@@ -30,7 +51,7 @@ def picture():
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_image_vectors_are_those_of_the_family(name, folders, picture):
-    from transformers import AutoImageProcessor, AutoModel
+    from transformers import AutoImageProcessor
 
     preprocess, run = make_backbone(folders[name]).load()
     features = run(np.stack([preprocess(picture)] * 2))
@@ -47,12 +68,53 @@ def test_image_vectors_are_those_of_the_family(name, folders, picture):
     np.testing.assert_allclose(features, np.repeat(expected.numpy(), 2, axis=0), atol=1e-5)
 
 
-def test_changed_weights_are_another_backbone(folders, tmp_path):
-    changed = save_pair(tmp_path, seed=1)
-    first = make_backbone(changed).fingerprint
-    assert make_backbone(changed).fingerprint == first
-    save_pair(tmp_path, seed=2)
-    assert make_backbone(changed).fingerprint != first
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_in_half_precision_are_computed_with_in_single(dtype, tmp_path, picture):
+    folder = save_pair(tmp_path, dtype=dtype)
+    preprocess, run = make_backbone(folder).load()
+    pixels = preprocess(picture)[None]
+    model = AutoModel.from_pretrained(folder).float().eval()
+    with torch.inference_mode():
+        expected = model.get_image_features(pixel_values=torch.from_numpy(pixels)).pooler_output.numpy()
+    np.testing.assert_allclose(run(pixels), expected, atol=1e-5)
+    vectors = embed_classes(CLASSES, [{"kind": "text", "encoder": folder}])
+    assert vectors.dtype == np.float32
+    assert np.isfinite(vectors).all()
+
+
+def test_a_changed_weight_is_noticed_by_every_reader(tmp_path):
+    """One bit of the file, its size and date as before: by features, by vectors of classes, by a recipe of both."""
+    folder = save_pair(tmp_path, seed=1)
+    settings = {"backbone": folder, "weights": "default", "layer": None}
+    sources = with_fingerprints([{"kind": "text", "encoder": folder}])
+    encoder = make_encoder(settings)
+    backbone = {"parts": [settings], "fingerprint": encoder.vectors.fingerprint}
+    recipe, _ = make_recipe(backbone=backbone, sources=sources)
+    assert recipe.make_encoder().vectors == encoder.vectors
+    embed_classes(CLASSES, sources)
+
+    file = tmp_path / "model.safetensors"
+    content, date = bytearray(file.read_bytes()), file.stat()
+    content[-3] ^= 1
+    file.write_bytes(content)
+    os.utime(file, ns=(date.st_atime_ns, date.st_mtime_ns))
+    assert make_encoder(settings).vectors.fingerprint != encoder.vectors.fingerprint
+    assert with_fingerprints([{"kind": "text", "encoder": folder}]) != sources
+    with pytest.raises(ValueError, match="is not what it was when this model was trained"):
+        recipe.make_encoder()
+    load_encoder.cache_clear()  # as a new process: one that runs keeps what it has in memory
+    with pytest.raises(DataError, match="is not what it was when the classes of training were embedded"):
+        embed_classes(CLASSES, sources)
+
+
+def test_a_language_model_that_sees_is_no_pair(tmp_path):
+    """It has the configs of two towers, but none that gives a vector of a text."""
+    (tmp_path / "config.json").write_text(json.dumps(LLAVA))
+    torch.manual_seed(0)
+    AutoModel.from_config(AutoConfig.from_pretrained(tmp_path)).save_pretrained(tmp_path)
+    save_tokenizer(tmp_path)
+    with pytest.raises(DataError, match="a LlavaModel has no text tower of a pair"):
+        embed_classes(CLASSES, [{"kind": "text", "encoder": str(tmp_path)}])
 
 
 def test_what_is_not_there_is_said_with_the_remedy(tmp_path, monkeypatch, folders):

@@ -86,7 +86,7 @@ def test_sentences_of_like_things_are_alike():
 
 def test_fingerprint_follows_text_and_settings():
     first = semantics_fingerprint(CLASSES, [{"kind": "text", "encoder": "minilm"}])
-    assert first != semantics_fingerprint(CLASSES, [{"kind": "text", "encoder": "other"}])
+    assert first != semantics_fingerprint(CLASSES, [{"kind": "text", "encoder": "minilm", "of": "class_name"}])
     assert first != semantics_fingerprint(CLASSES.assign(text="same"), [{"kind": "text", "encoder": "minilm"}])
 
 
@@ -122,6 +122,25 @@ def test_a_changed_encoder_is_noticed(tmp_path):
         embed_classes(CLASSES, [before])
 
 
+def test_an_encoder_of_the_hub_has_a_fingerprint_from_the_first_run_on(tmp_path, monkeypatch):
+    """It is fetched before it is named, so that a recipe never goes without."""
+
+    def download(name, local_files_only, **_):
+        if local_files_only and not (tmp_path / name).exists():
+            raise OSError("not in the cache")
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "model.safetensors").write_text("weights")
+        return str(tmp_path / name)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    for name in ("some-model", "owner/other"):
+        first, again = (with_fingerprints([{"kind": "text", "encoder": name}]) for _ in range(2))
+        assert first == again
+        assert first[0]["fingerprint"]
+    assert (tmp_path / "sentence-transformers/some-model").is_dir()
+
+
+@pytest.mark.slow
 def test_an_encoder_that_cannot_be_loaded_is_named(tmp_path):
     (tmp_path / "modules.json").write_text("nonsense")
     with pytest.raises(DataError, match=r"text encoder .* cannot be loaded .*: give the folder or the name"):

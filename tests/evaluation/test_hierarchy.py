@@ -173,6 +173,7 @@ class TestHierarchicalPrecision:
             hierarchical_precision(np.array([0]), top_k(np.eye(5)[:1], 1), feasible_sets(EDGES, CLASSES, 3), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("AEZSL_REFERENCE_DATA" not in os.environ, reason="AEZSL_REFERENCE_DATA names no reference data")
 class TestWordNet:
     @pytest.fixture(scope="class")

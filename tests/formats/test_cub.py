@@ -123,6 +123,7 @@ def test_readable():
     assert readable("St.Bernard") == "St.Bernard"
 
 
+@pytest.mark.slow
 def test_the_reference_data():
     root = reference("cub", "CUB_200_2011")
     data = CUB(root=str(root), attributes="shipped", unseen_list="cub_standard").read()

@@ -105,6 +105,7 @@ def test_missing_images_are_refused(tree):
         load(tree)
 
 
+@pytest.mark.slow
 def test_the_reference_data(tmp_path):
     root = reference("dogs")
     sample = Dogs(root=str(root)).read()

@@ -15,6 +15,7 @@ def benchmark():
     return Emoji().read()
 
 
+@pytest.mark.slow
 def test_people_and_hands_are_drawn_by_eight_artists_in_four_tones(benchmark):
     images, classes, _ = select_data(benchmark, PROPOSED)
     assert len(classes) == 147
@@ -22,6 +23,7 @@ def test_people_and_hands_are_drawn_by_eight_artists_in_four_tones(benchmark):
     assert set(Counter(zip(images["class_name"], images["source"], strict=True)).values()) == {4}
 
 
+@pytest.mark.slow
 def test_a_class_is_drawn_as_person_woman_and_man(benchmark):
     images = benchmark.images
     codes = images.loc[images["class_name"] == "firefighter", "image_id"].str.partition("/")[2]
@@ -29,11 +31,13 @@ def test_a_class_is_drawn_as_person_woman_and_man(benchmark):
     assert "man firefighter" not in set(benchmark.classes["class_name"])
 
 
+@pytest.mark.slow
 def test_things_are_drawn_once_by_every_artist(benchmark):
     images, classes, _ = select_data(benchmark, {"groups": ["Food & Drink"], "sources": [], "complete": True})
     assert len(images) == len(SOURCES) * len(classes) > 800
 
 
+@pytest.mark.slow
 def test_artists_can_be_chosen(benchmark):
     images, _, _ = select_data(benchmark, {"groups": ["Food & Drink"], "sources": ["Appl", "Goog"], "complete": True})
     assert set(images["source"]) == {"Appl", "Goog"}
@@ -41,6 +45,7 @@ def test_artists_can_be_chosen(benchmark):
         select_data(benchmark, {"groups": [], "sources": ["Nokia"], "complete": True})
 
 
+@pytest.mark.slow
 def test_text_holds_name_keywords_and_category(benchmark):
     text = benchmark.classes.set_index("class_name").loc["pizza", "text"]
     assert text.startswith("slice of pizza: ")
@@ -48,6 +53,7 @@ def test_text_holds_name_keywords_and_category(benchmark):
     assert text.endswith("Food & Drink")
 
 
+@pytest.mark.slow
 def test_names_are_what_people_say(benchmark):
     names = set(benchmark.classes["class_name"])
     assert {"rabbit", "rabbit face", "tiger", "two-thirty", "carp streamer", "thumbs up", "person surfing"} <= names
@@ -56,6 +62,7 @@ def test_names_are_what_people_say(benchmark):
 
 
 @pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.slow
 def test_paths_are_real_drawings(benchmark, source):
     path = benchmark.images.loc[benchmark.images["source"] == source, "path"].iloc[100]
     with Image.open(path) as image:

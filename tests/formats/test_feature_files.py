@@ -68,7 +68,10 @@ GOOD = {"X": np.ones((3, 2)), "image_id": np.array(["a", "b", "c"])}
         (GOOD | {"X": np.ones((3, 2), dtype="M8[s]")}, "real numbers, got datetime"),
         (GOOD | {"X": np.array([[1, 2], [np.nan, 1], [1, 1]])}, "1 images .* for example 'b'"),
         (GOOD | {"X": np.array([[1, 2], [1, 1], [1, 1e300]])}, "beyond single precision, for example 'c'"),
-        ({"Z": np.zeros(3)}, "must hold one of X, features, vectors"),
+        ({"Z": np.zeros(3)}, "must hold exactly one of X, features, vectors"),
+        (GOOD | {"features": np.zeros((3, 2))}, "must hold exactly one of X, features, vectors"),
+        (GOOD | {"files": np.array(["c", "b", "a"])}, "names its rows by image_id and by files"),
+        (GOOD | {"X": np.full((3, 2), 1e-60)}, "3 images .* beyond single precision"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):

@@ -98,6 +98,25 @@ HEADER = "class_name,role,description\n"
         (",class_name,role,big\n0,cat,seen,1\n1,dog,unseen,2\n", ["without a name", "counts rows", "index=False"]),
         ("Unnamed: 0,class_name,role,big\n0,cat,seen,1\n1,dog,unseen,2\n", ["'Unnamed: 0'", "counts rows"]),
         ("class_name,role,ID,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'ID'", "counts rows", "delete it"]),
+        ("class_name,role,Nr.,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'Nr.'", "counts rows"]),
+        ("class_name,role,Unnamed: 0.1,big\ncat,seen,7,1\ndog,unseen,9,2\n", ["'Unnamed: 0.1'", "counts rows"]),
+        (
+            "class_name,role,species_id,big\ncat,seen,70,1\n"
+            + "".join(f"c{i},unseen,{i * i},{i}.5\n" for i in range(5)),
+            ["'species_id'", "counts rows"],
+        ),
+        (
+            "class_name,role,odd,big\ncat,seen,9,1\n" + "".join(f"c{i},unseen,{9 - i},{i * i}\n" for i in range(1, 6)),
+            ["'odd'", "counts rows"],
+        ),
+        (HEADER + "cat,seen,x\nCat,unseen,y\n", ["'cat' and 'Cat'", "capital letters, spaces"]),
+        (HEADER + "cat,seen,x\nc a t,unseen,y\nc  a\u00a0t,seen,z\n", ["'c a t' and", "spaces"]),
+        (HEADER + "cat,seen,x\ncat\u200b,unseen,y\n", ["invisible signs"]),
+        (HEADER + 'cat,seen,x\n"d\nog",unseen,y\n', ["line ends or other control characters"]),
+        ("class_name,rloe,big\ncat,seen,1\ndog,unseen,2\n", ["did you mean role by 'rloe'?"]),
+        ("Class,role,big\ncat,seen,1\ndog,unseen,2\n", ["no column class_name"]),
+        ('class_name,role,big\ncat,seen,1\ndog,unseen,"1,5"\n', ["'1,5'", "write it with a point"]),
+        ('class_name,role,description\ncat,seen,"red\ndog,unseen,y\n', ["save it again as CSV"]),
         ("class_name,role,legs,legs\ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs' more than once"]),
         ("class_name,role,legs, legs \ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs' more than once"]),
         ("class_name,role,legs,Legs\ncat,seen,4,1\ndog,unseen,4,2\n", ["'legs' and 'Legs'", "capital letters only"]),
@@ -146,6 +165,14 @@ def test_what_is_not_read_is_counted_and_named(tree, caplog):
     for kind, files in {**rest, "links to nothing, pipes or devices": ["images/cat/pipe.jpg"]}.items():
         line = next(line for line in caplog.messages if f"not read are {kind}:" in line)
         assert f"({len(files)} in all)" in line
+        assert ("pip install pillow-heif" in line) == (kind == "files .heic")
+
+
+def test_links_in_a_circle_are_passed_over(tree, caplog):
+    for one, other in (("a.jpg", "b.jpg"), ("b.jpg", "a.jpg"), ("self", "self")):
+        (tree / "images/cat" / one).symlink_to(other)
+    assert list(load(tree).images["image_id"]) == ["images/cat/0.jpg"]
+    assert "links that cannot be followed: images/cat/a.jpg, images/cat/b.jpg, images/cat/self" in caplog.text
 
 
 def test_gif_and_tif_are_images(tree):
@@ -196,6 +223,24 @@ def test_the_log_says_which_columns_are_attributes(tree, caplog):
     with caplog.at_level("INFO"):
         load(tree)
     assert "attributes are legs 4 .. 4, size 0.5 .. 2 (2 in all)" in caplog.text
+
+
+def test_an_index_of_a_body_is_an_attribute(tree):
+    write(tree / "classes.csv", "class_name,role,body mass index\ncat,seen,18.5\ndog,unseen,22\n")
+    assert load(tree).attribute_names == ("body mass index",)
+
+
+def test_the_header_may_have_commas_where_semicolons_separate(tree):
+    write(tree / "classes.csv", 'class_name;role;"size, in cm"\ncat;seen;30\ndog;unseen;60\n')
+    assert load(tree).attribute_names == ("size, in cm",)
+
+
+def test_attributes_that_may_be_none_are_told(tree, caplog):
+    rows = "".join(f"c{i},unseen,{i * 2 % 5 + 10},3\n" for i in range(5))
+    write(tree / "classes.csv", f"class_name,role,odd,same\ncat,seen,15,3\n{rows}")
+    load(tree)
+    assert "'odd' has every number from 10 to 15 once" in caplog.text
+    assert "'same' is 3 for every class" in caplog.text
 
 
 def test_names_are_compared_by_letter_not_by_byte(tmp_path):

@@ -169,6 +169,7 @@ def test_a_million_images_are_ingested_within_two_gigabytes(tmp_path):
     assert int(answer.stdout.split()[-1]) < 2048
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), [("2hop", 1549), ("3hop", 7860), ("all", 20_842)])
 def test_the_reference_lists(tmp_path, name, count):
     """The real lists and words, with the images that the stored features are of."""

@@ -9,6 +9,7 @@ from PIL import Image
 
 from aezsl.formats import images
 from aezsl.formats.images import UnreadableImageError, read_content, read_image
+from tests.helpers.deep_images import png16, tiff
 from tests.helpers.trees import refused
 
 #: A ramp from black to white, of which no file may lose more than compression does.
@@ -42,6 +43,33 @@ def grey(source):
 def test_grey_values_of_any_depth_keep_their_brightness(kind, dtype, scale):
     image = Image.fromarray((RAMP.astype(np.float64) * scale).astype(dtype))
     np.testing.assert_allclose(grey(content(image, kind)), RAMP, atol=1)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (tiff(RAMP.astype("<u2") * 257, photometric=0), 255 - RAMP),
+        (tiff(RAMP.astype(">u2") * 257), RAMP),
+        (tiff(RAMP.astype("<u2") * 16, bits=12), RAMP),
+        (tiff(RAMP.astype("<u4") * 16843009), RAMP),
+    ],
+    ids=["white is zero", "big-endian", "12 bits", "32 bits without a sign"],
+)
+def test_grey_values_mean_what_the_file_says(written, shown):
+    np.testing.assert_allclose(grey(written), shown, atol=1)
+
+
+def test_a_transparent_colour_of_16_bits_is_white():
+    colours = np.zeros((2, 2, 3), dtype=">u2")
+    colours[0, 0] = clear = np.array([40_000, 300, 70], dtype=">u2")
+    assert np.asarray(read_image(png16(colours, clear))).tolist() == [[[255] * 3, [0] * 3], [[0] * 3, [0] * 3]]
+
+
+def test_floats_of_any_size_have_a_brightness_and_none_is_none():
+    values = ((RAMP.astype(np.float64) - 127.5) * 2e36).astype(np.float32)
+    np.testing.assert_allclose(grey(content(Image.fromarray(values), "TIFF")), RAMP, atol=1)
+    with pytest.raises(UnreadableImageError, match="no pixel that is a number"):
+        read_image(content(Image.fromarray(np.full((2, 2), np.nan, dtype=np.float32)), "TIFF"))
 
 
 def test_dark_16_bit_images_stay_dark():

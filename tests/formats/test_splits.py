@@ -30,12 +30,14 @@ def test_a_list_is_found_by_its_name_unless_a_file_has_it(tmp_path):
         find_list(tmp_path, "sun_papers", "scenes")
 
 
+@pytest.mark.slow
 def test_the_standard_split_of_cub_is_how_the_community_orders_the_classes():
     names = community_names("CUB")  # first the 150 seen ones in their order, then the 50 unseen ones in theirs
     assert names[:150] == sorted(names[:150])
     assert names[150:] == shipped("cub_standard")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "path"), [("cub_proposed", "cub/unseen_proposed_split.txt"), ("sun_paper", "sun/unseen_10.txt")]
 )
@@ -43,5 +45,6 @@ def test_lists_are_those_of_the_reference_data(name, path):
     assert shipped(name) == read_names(reference(path), "unseen classes")
 
 
+@pytest.mark.slow
 def test_the_proposed_split_of_awa2_has_the_communitys_names():
     assert set(shipped("awa2_proposed")) < set(community_names("AWA2"))

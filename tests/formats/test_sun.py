@@ -103,6 +103,7 @@ def test_readable():
     assert readable("a") == "a"
 
 
+@pytest.mark.slow
 def test_the_reference_data():
     data = SUN(root=str(reference("sun")), unseen_list="sun_paper").read()
     assert (len(data.images), len(data.classes), len(data.attribute_names)) == (14_340, 717, 102)

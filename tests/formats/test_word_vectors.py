@@ -154,6 +154,7 @@ def test_other_arrays_and_columns_are_refused(tmp_path):
         read_vectors(tmp_path / "nowhere.txt")
 
 
+@pytest.mark.slow
 def test_the_reference_data():
     path = reference("imagenet", "class_vectors_minilm.npz")
     seen = reference("imagenet", "seen_1k.txt").read_text().split()

@@ -122,6 +122,7 @@ def test_similarities_by_hand():
         similarity_vectors([wnid(3)], edges, "cosine")
 
 
+@pytest.mark.slow
 def test_the_reference_data():
     edges = read_edges(reference("imagenet", "wordnet.is_a.txt"))
     assert len(edges) == 75_850
@@ -133,6 +134,7 @@ def test_the_reference_data():
     assert len(np.unique(matrix, axis=0)) == 120  # no two breeds share a vector
 
 
+@pytest.mark.slow
 def test_wordnet_itself():
     path = Path(os.environ.get("AEZSL_WORDNET", "/usr/share/wordnet"), "data.noun")
     if not path.exists():

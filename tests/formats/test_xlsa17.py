@@ -150,6 +150,7 @@ def test_transposed_features_are_refused(files, tmp_path):
         read_features(at / "res101.mat")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n", "shape", "n_unseen"),
     [
@@ -169,6 +170,7 @@ def test_the_reference_data(name, n, shape, n_unseen):
     assert sum(len(split[key]) for key in SPLIT_KEYS[:3]) == n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["CUB", "SUN", "AWA1", "AWA2", "APY", "FLO"])
 def test_the_reader_takes_real_splits(name, tmp_path):
     """With labels that suit the split: which class an image is of stands in the file of features, which is large."""

@@ -3,7 +3,7 @@
 import json
 
 
-def save_pair(folder, family="clip", width=16, seed=0):
+def save_pair(folder, family="clip", width=16, seed=0, dtype="float32"):
     """A pair of towers that share one space, with processor and tokenizer."""
     import torch
 
@@ -18,7 +18,7 @@ def save_pair(folder, family="clip", width=16, seed=0):
     text, vision = {**small, **words, **extra}, {**small, "image_size": 32, "patch_size": 8}
     top = {"projection_dim": width} if family == "clip" else {}
     config = AutoConfig.for_model(family, text_config=text, vision_config=vision, **top)
-    AutoModel.from_config(config).save_pretrained(folder)
+    AutoModel.from_config(config).to(getattr(torch, dtype)).save_pretrained(folder)
     save_processor(folder, "CLIPImageProcessor" if family == "clip" else "SiglipImageProcessor")
     save_tokenizer(folder)
     return str(folder)

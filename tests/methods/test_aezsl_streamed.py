@@ -144,6 +144,6 @@ def test_values_at_the_nodes_give_those_of_every_row(smallest):
 def test_the_sum_is_that_of_the_mappings():
     model = fit((0.1, 0.1, 1.0))
     A, lengths = DATA.S_new @ model.Q_, np.linalg.norm(DATA.S_new, axis=1)
-    problem = SharedProblem.of(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
+    problem = SharedProblem.for_targets(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
     Z = shared_sum(target_blocks(A, lengths), problem, show=False)
     assert_equal_to(model.U_ @ Z @ model.Q_.T, sum(model.adapt(DATA.S_new).mappings()), 1e-8)

@@ -13,8 +13,8 @@ from tests.helpers.propagation import C, M, objective, unit
 
 
 @pytest.mark.parametrize("estimate", [False, True])
-@pytest.mark.parametrize("graph", [0, 1, 8, 40])
-@pytest.mark.parametrize("balance", [0, 0.5, 0.95, 1])
+@pytest.mark.parametrize("graph", [0, 8, 40])
+@pytest.mark.parametrize("balance", [0, 0.5, 1])
 @pytest.mark.parametrize("classes", [0, 20])
 def test_the_objective_never_rises(graph, balance, classes, estimate):
     J = objective((1.0, graph, classes, 5.0, balance), estimate)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from sklearn.neighbors import NearestCentroid
 
 from aezsl.methods import make_method
@@ -59,3 +60,11 @@ def test_one_image_per_class_leaves_no_zero_to_divide_by():
     data = make_synthetic(per_class=1)
     model = make_method("exem", standardise=True).fit(*data[:3])
     assert np.isfinite(model.decision_function(data.X_new, data.S_new)).all()
+
+
+def test_a_model_that_tells_no_class_from_another_says_so():
+    data = make_synthetic()
+    far = 1e6  # semantics so far apart that the kernel sees no two alike
+    model = make_method("exem").fit(data.X, data.y, data.S * far)
+    with pytest.warns(UserWarning, match="EXEM gives all .* classes the same score"):
+        model.predict(data.X_new, data.S_new * far)

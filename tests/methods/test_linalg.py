@@ -4,7 +4,7 @@ import pytest
 from aezsl.data.once import Once
 from aezsl.data.statistics import SeenStatistics
 from aezsl.methods import make_method, seen
-from aezsl.methods.shared.linalg import moment_eigh, row_space_eigh
+from aezsl.methods.shared.linalg import centred_moment_eigh, moment_eigh, row_space_eigh
 from aezsl.selection import cross_validate
 from tests.synthetic import make_synthetic
 
@@ -19,6 +19,17 @@ def test_decomposition_restores_the_gram_matrix(shape):
         assert (np.diff(l) <= 0).all()
         with pytest.raises(ValueError, match="read-only"):
             U[0, 0] = 1.0
+
+
+@pytest.mark.parametrize("shape", [(30, 8), (8, 30)])
+@pytest.mark.parametrize("far", [0.0, 100.0])
+def test_samples_are_centred_by_their_statistics(shape, far):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(shape[0], 5)) @ rng.normal(size=(5, shape[1])) + far  # five directions, none of them the mean
+    mean, U, l = centred_moment_eigh(SeenStatistics.from_samples(X, np.arange(shape[0]) % 4, 4))
+    np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-12)
+    assert U.shape == (shape[1], 5)  # nothing of what rounding left of the mean
+    np.testing.assert_allclose((U * l) @ U.T, (X - mean).T @ (X - mean), atol=1e-9 * max(far, 1))
 
 
 @pytest.mark.parametrize("share", [True, False])

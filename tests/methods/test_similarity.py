@@ -15,7 +15,7 @@ DATA = make_synthetic(n_seen=9, n_unseen=4, per_class=4, d=6, a=5, nonnegative=F
 
 
 def weights(weighting, data=DATA):
-    return SimilarityWeights.of(data.S, weighting)(data.S_new)
+    return SimilarityWeights.for_seen(data.S, weighting)(data.S_new)
 
 
 @pytest.mark.parametrize(("weighting", "power"), [("cosine", 1), ("cosine_squared", 2), ("cosine_power_8", 8)])
@@ -32,7 +32,7 @@ def test_opposite_classes_do_not_count_when_cosines_are_centred():
 
 def test_a_class_at_the_centre_is_like_nobody():
     S = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-    found = SimilarityWeights.of(S, "centred_cosine_squared")(np.array([[0.5, 0.5], [1.0, 0.1]]))
+    found = SimilarityWeights.for_seen(S, "centred_cosine_squared")(np.array([[0.5, 0.5], [1.0, 0.1]]))
     np.testing.assert_array_equal(found[0], 0)
     np.testing.assert_array_equal(found[:, 2], 0)
     assert found[1, 0] > 0.9
@@ -42,7 +42,7 @@ def test_a_class_at_the_centre_is_like_nobody():
 def test_coordinates_on_a_basis_give_the_same_weights(weighting):
     data = make_synthetic(n_seen=6, n_unseen=5, per_class=2, a=20)  # targets have a part outside the span of the seen
     Q = np.linalg.qr(data.S.T)[0]
-    found = SimilarityWeights.of(data.S @ Q, weighting)(data.S_new @ Q, np.linalg.norm(data.S_new, axis=1))
+    found = SimilarityWeights.for_seen(data.S @ Q, weighting)(data.S_new @ Q, np.linalg.norm(data.S_new, axis=1))
     np.testing.assert_allclose(found, weights(weighting, data), rtol=1e-9, atol=1e-12)
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
-from tests.helpers.pools import degenerate_pools, nearest
+from tests.helpers.pools import check_degenerate_pools, fitter, nearest
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -14,11 +14,14 @@ class TestStructuredPrediction(MethodContract):
     floor = 0.9
 
 
-def fitted(data, **params):
-    return make_method("structured_prediction", **params).fit(*data[:3])
+fitted = fitter("structured_prediction")
 
 
-def lloyd(Z, P0, kappa, rounds=100):
+def unit(A):
+    return A / np.linalg.norm(A, axis=1, keepdims=True)
+
+
+def lloyd(Z, P0, kappa, unit_length, rounds=100):
     """The literal rounds, without matching."""
     P, labels = P0, nearest(Z, P0)
     for _ in range(rounds):
@@ -27,6 +30,7 @@ def lloyd(Z, P0, kappa, rounds=100):
             members = Z[labels == c]
             if len(members) + kappa:
                 P[c] = (members.sum(axis=0) + kappa * P0[c]) / (len(members) + kappa)
+        P = unit(P) if unit_length else P
         labels = nearest(Z, P)
     return labels, P
 
@@ -38,13 +42,14 @@ def test_equals_the_literal_rounds(kappa, unit_length, space):
     data = make_synthetic(noise=1.0)
     model = fitted(data, gam=0.5, kappa=kappa, unit_length=unit_length, space=space, match=False)
     classifier = model.adapt(data.S_new, data.X_new)
-    Y = np.eye(len(data.S))[data.y]
-    X, S = (data.X, Y @ data.S) if space == "semantic" else (Y @ data.S, data.X)
-    regression = np.linalg.solve(X.T @ X + 0.5 * np.eye(X.shape[1]), X.T @ S)
-    Z, P0 = (data.X_new @ regression, data.S_new) if space == "semantic" else (data.X_new, data.S_new @ regression)
+    mean = data.S.mean(axis=0) if space == "semantic" else 0
+    S, P0 = (unit(A - mean) if unit_length and space == "semantic" else A - mean for A in (data.S, data.S_new))
+    known, goal = (data.X, S[data.y]) if space == "semantic" else (S[data.y], data.X)
+    regression = np.linalg.solve(known.T @ known + 0.5 * np.eye(known.shape[1]), known.T @ goal)
+    Z, P0 = (data.X_new @ regression, P0) if space == "semantic" else (data.X_new, P0 @ regression)
     if unit_length:
-        Z, P0 = (A / np.linalg.norm(A, axis=1, keepdims=True) for A in (Z, P0))
-    labels, P = lloyd(Z, P0, kappa)
+        Z, P0 = unit(Z), unit(P0)
+    labels, P = lloyd(Z, P0, kappa, unit_length)
     np.testing.assert_array_equal(classifier.labels, labels)
     np.testing.assert_allclose(classifier.scorer.parts["prototypes"], P, atol=1e-10)
     expected = [[-np.sum((z - p) ** 2) for p in P] for z in Z]
@@ -116,17 +121,15 @@ def test_a_class_without_samples_stays_where_it_was_predicted(kappa):
 def test_few_samples_duplicates_and_ties_are_defined(start):
     data = make_synthetic()
     model = fitted(data, start=start)
-    for pool in degenerate_pools(data):
-        classifier = model.adapt(data.S_new, pool)
-        assert np.isfinite(classifier.scores(pool)).all()
-        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
+    check_degenerate_pools(model, data)
 
 
 def test_of_two_classes_at_one_place_the_first_one_wins():
     data = make_synthetic()
     model = fitted(data)
     twice = np.vstack([data.S_new, data.S_new])
-    np.testing.assert_array_equal(model.predict(data.X_new, twice), model.predict(data.X_new, data.S_new))
+    first, both = (model.adapt(S, data.X_new).rounds.start for S in (data.S_new, twice))
+    np.testing.assert_array_equal(both, first)
 
 
 def test_without_a_pool_there_is_no_round():

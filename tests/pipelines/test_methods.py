@@ -13,13 +13,11 @@ from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pi
 from aezsl.reporting.explanations import explain_cases, explain_mapping
 from aezsl.selection import SelectionStore, search, select_parameters
 from tests.helpers.problems import make_problem, run
-from tests.helpers.quick import QUICK_METHODS
+from tests.helpers.quick import slow_unless_quick
 from tests.synthetic import make_synthetic
 
-EVERY_METHOD = [name if name in QUICK_METHODS else pytest.param(name, marks=pytest.mark.slow) for name in UNPAIRED]
 
-
-@pytest.mark.parametrize("name", EVERY_METHOD)
+@pytest.mark.parametrize("name", slow_unless_quick(UNPAIRED))
 def test_generalized_pipeline(name):
     problem = make_problem("gzsl")
     pipeline = create_method_pipeline(name, "gzsl")

@@ -44,10 +44,30 @@ def test_a_name_with_dollars_is_shown_as_it_is():
 
 def test_a_gallery_is_no_larger_than_its_images_fill():
     images = pd.DataFrame({"image_id": [str(i) for i in range(99)], "path": "nowhere.png"})
-    sizes = [draw_gallery(predictions(n), images, SETTINGS).get_size_inches() for n in (3, 12, 99)]
+    settings = {**SETTINGS, "rows": 3}
+    sizes = [draw_gallery(predictions(n), images, settings).get_size_inches() for n in (3, 12, 99)]
     assert [size[0] for size in sizes] == pytest.approx([4.5, 15, 15])
     assert sizes[0][1] < sizes[1][1] < sizes[2][1]
     assert "0 images" in rendered(draw_gallery(predictions(0), images, SETTINGS))
+
+
+def test_long_names_have_two_lines_and_files_keep_theirs():
+    names = {"image_id": ["IMG_20240512_133312_HDR.jpg"], "predicted": "person in motorized wheelchair"}
+    shown = predictions(1, **names)
+    texts = rendered(draw_gallery(shown, shown[["image_id"]].assign(path="nowhere.png"), SETTINGS))
+    assert "person in motorized\nwheelchair 0.25\nIMG_20240512_133312_HD\nR.jpg" in texts
+
+
+def test_images_fill_their_square_and_no_more(tmp_path):
+    Image.new("RGB", (40, 20)).save(tmp_path / "wide.png")
+    shown = predictions(2)
+    images = shown[["image_id"]].assign(path=str(tmp_path / "wide.png"))
+    (axes,) = draw_gallery(shown, images, SETTINGS).axes
+    for picture in axes.images:
+        left, right, lower, upper = picture.get_extent()
+        assert right - left == pytest.approx(2 * (lower - upper))
+        assert axes.get_xlim()[0] <= left < right <= axes.get_xlim()[1]
+        assert axes.get_ylim()[1] <= upper < lower <= axes.get_ylim()[0]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +98,7 @@ def test_cases_and_mapping_show_names_with_dollars(named):
     neighbours = [{"class_name": FORMULA, "cosine": 0.5, "picture": ""}]
     case = {"class_name": FORMULA, "confused_with": "$", "pictures": ["nowhere.png"], "attributes": attributes}
     case |= {"margin_eszsl": -0.25, "margin_aezsl": 0.75, "neighbours": neighbours, "confused_neighbours": neighbours}
-    texts = rendered(draw_cases({"cases": [case, case, case], "why": ""}))
+    texts = rendered(draw_cases({"cases": [case], "why": ""}))
     assert {"$\\frac$ of it, not $", "Nearest seen classes of $", "$\\frac$ of it\n0.50"} <= texts
     assert ({"-1.00", "+2.00"} if named else {"-0.25", "+0.75"}) <= texts
     weights = [{"class_name": FORMULA, "weight": 0.5}, {"class_name": f"{FORMULA}_too", "weight": 0.25}]

@@ -125,6 +125,7 @@ def page(tmp_path_factory, explained):
     return path, tables
 
 
+@pytest.mark.slow
 def test_page_needs_no_other_file(page):
     html = page[0].read_text()
     assert not re.search(r"https?://", html)
@@ -140,6 +141,7 @@ def pictures(html):
     return {alt: np.asarray(Image.open(BytesIO(b64decode(data))).convert("RGB")) for data, alt in found}
 
 
+@pytest.mark.slow
 def test_page_shows_the_figures_of_the_runs_and_no_others(page):
     path, _ = page
     shown = pictures(path.read_text())
@@ -155,11 +157,13 @@ def test_page_shows_the_figures_of_the_runs_and_no_others(page):
     assert cases.startswith("Images that AEZSL gets right")
 
 
+@pytest.mark.slow
 def test_validation_shown_is_that_of_the_chosen_point(page):
     (row,) = page[1]["selection"].frame.to_dict("records")
     assert (row["method"], row["chosen"], row["validation"]) == ("AEZSL_LR", "k 10", pytest.approx(60))
 
 
+@pytest.mark.slow
 def test_page_says_what_was_not_run_and_leaves_out_other_problems(page):
     path, tables = page
     html = path.read_text()
@@ -171,6 +175,7 @@ def test_page_says_what_was_not_run_and_leaves_out_other_problems(page):
     assert state[["aezsl", "exem", "conse"]].tolist() == ["run", "not run", "not run"]
 
 
+@pytest.mark.slow
 def test_what_was_run_is_on_top_with_intervals_and_the_rest_is_folded(page):
     html = page[0].read_text()
     top, folded = html.split('<table class="sortable" id="table1">')[1].split("</table>", 1)
@@ -180,6 +185,7 @@ def test_what_was_run_is_on_top_with_intervals_and_the_rest_is_folded(page):
     assert re.search(r"<details><summary>\d+ methods that were not run", folded)
 
 
+@pytest.mark.slow
 def test_tables_are_files_too(page):
     files = write_tables(page[1])
     assert {"table1.csv", "table1.md", "generalized.csv", "per_class_gains.md"} <= set(files)

@@ -212,16 +212,16 @@ class TestCrossValidate:
             np.testing.assert_array_equal(S_val[:, 0], held_out + 1)
             assert not set(S_train[:, 0]) & set(S_val[:, 0])
 
-    @pytest.mark.parametrize("n", [1, 2, 7])
     @pytest.mark.parametrize("name", ["eszsl", "aezsl", "conse"])
-    def test_any_number_of_workers_gives_the_same_bits(self, name, n):
+    def test_any_number_of_workers_gives_the_same_bits(self, name):
         data, folds = make_synthetic(), class_folds(30, 8, n_folds=3)
         grid = {key: values[:2] for key, values in make_method(name).grid.items()}
         with working_on(Workers(1)):
             expected = cross_validate(make_method(name), *data[:3], folds, grid)
-        with working_on(Workers(n)):
-            found = cross_validate(make_method(name), *data[:3], folds, grid)
-        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        for n in (2, 7):
+            with working_on(Workers(n)):
+                found = cross_validate(make_method(name), *data[:3], folds, grid)
+            pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
     def test_folds_are_worked_on_side_by_side(self):
         both = threading.Barrier(2, timeout=30)

@@ -28,6 +28,7 @@ def test_the_card_has_front_matter_and_says_what_there_is_to_know(trained):
     for said in ("`jeac`", "Shojaee", "resnet18", "360 images", "61.00 %", "as a pool", "standardise, l2"):
         assert said in text
     assert "2hop" not in text
+    assert "| metric | |\n|---|---|\n| accuracy | 61.00 % |" in text  # a table needs its head
 
 
 def test_without_labels_the_card_says_so(trained):

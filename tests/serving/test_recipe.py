@@ -7,6 +7,7 @@ from aezsl.encoders.images.backbones import make_backbone
 from aezsl.methods import UNPAIRED, make_method
 from aezsl.serving.model_file import load_trained, save_trained
 from aezsl.serving.trained import TrainedModel
+from tests.helpers.quick import slow_unless_quick
 from tests.helpers.recipes import make_recipe
 
 
@@ -38,16 +39,17 @@ def test_new_data_are_classified_as_if_they_had_been_in_the_problem():
     np.testing.assert_allclose(answer["score"], expected.scores[:, 0])
 
 
-@pytest.mark.parametrize("name", UNPAIRED)
-@pytest.mark.parametrize("count", [1, 3])
-def test_a_few_new_rows_suffice_for_any_method_on_disk(name, count, tmp_path):
+@pytest.mark.parametrize("name", slow_unless_quick(UNPAIRED))
+def test_a_few_new_rows_suffice_for_any_method_on_disk(name, tmp_path):
     recipe, data = make_recipe()
     model = make_method(name).fit(recipe.features(data.X), data.y, recipe.semantics(data.S))
     save_trained(tmp_path / "model.npz", TrainedModel(model, recipe))
-    answer = load_trained(tmp_path / "model.npz").classify(data.X_new[:count], recipe.targets(), 2)
-    assert len(answer) == count
-    assert answer["top_2"].map(len).eq(2).all()
-    assert np.isfinite(np.vstack(answer["top_2_scores"])).all()
+    trained = load_trained(tmp_path / "model.npz")
+    for count in (1, 3):
+        answer = trained.classify(data.X_new[:count], recipe.targets(), 2)
+        assert len(answer) == count
+        assert answer["top_2"].map(len).eq(2).all()
+        assert np.isfinite(np.vstack(answer["top_2_scores"])).all()
 
 
 def test_targets_by_name_by_description_and_by_default():

@@ -83,6 +83,29 @@ def test_paths_contents_and_pil_images_get_the_same_answer(trained, pictures, tm
     assert aezsl.classify(pictures["blue"], {"A": "it is red", "B": "it is blue"}, trained, top=1)[0]["label"] == "B"
 
 
+def test_what_is_no_image_is_refused_by_name_or_number(trained, pictures, tmp_path):
+    (tmp_path / "cut.png").write_bytes((tmp_path / "red.png").read_bytes()[:40])
+    (tmp_path / "cut.jpg").write_bytes(_jpeg((400, 300))[:2000])
+    for images, message in (
+        ("https://example.org/fox.jpg", r"https://example.org/fox.jpg is an address.*save the image"),
+        ([pictures["red"], b"no image"], "image 1 cannot be read as an image"),
+        ([pictures["red"], Image.open(tmp_path / "cut.jpg")], "image 1 cannot be read as an image"),
+        (tmp_path / "cut.png", r"cut\.png cannot be read as an image"),
+        (tmp_path / "none.png", r"none\.png does not exist"),
+        (np.zeros((2, 8, 8, 3)), "image 0 is a ndarray: give images by path, as bytes, or as PIL images"),
+        ([None], "image 0 is a NoneType"),
+    ):
+        with pytest.raises(DataError, match=message):
+            aezsl.classify(images, "red, blue", trained)
+
+
+def _jpeg(size, **options):
+    stream = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 255, (*size[::-1], 3), dtype=np.uint8)
+    Image.fromarray(noise).save(stream, "jpeg", **options)
+    return stream.getvalue()
+
+
 def test_labels_that_name_classes_of_training_mean_those(trained, pictures):
     seen = []
     original = trained.recipe.targets
@@ -150,6 +173,8 @@ def test_the_command_prints_json(trained, pictures, tmp_path, monkeypatch):
 
     (tmp_path / "pyproject.toml").write_text("[tool.kedro]\n")
     monkeypatch.chdir(tmp_path)
+    address = CliRunner().invoke(cli, ["classify", "https://example.org/a.png", "--labels", "red, blue"])
+    assert address.exit_code == 1
     nothing = CliRunner().invoke(cli, ["classify", pictures["red"], "--labels", "red, blue"])
     assert nothing.exit_code == 1
     assert "kedro run --pipeline=aezsl" in nothing.output

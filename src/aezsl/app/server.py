@@ -156,7 +156,7 @@ class Server:
             content = await run_in_threadpool(handle, visitor, body)
         except UnknownPhotoError as error:
             status, content = 409, {"error": str(error)}
-        except (AezslError, ValueError) as error:  # what the project refuses is for the visitor to read
+        except AezslError as error:  # what the project refuses is for the visitor to read
             status, content = 400, {"error": str(error)}
         except Exception:
             log.exception("a question of the page failed")

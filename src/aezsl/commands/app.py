@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from kedro.framework.cli.utils import _split_params, env_option
+from kedro.framework.cli.utils import env_option
 from kedro.utils import find_kedro_project
+
+from aezsl.commands.given import split_params
 
 if TYPE_CHECKING:
     from aezsl.app.library import Place
@@ -20,9 +22,7 @@ TRAINING = (
 
 @click.command()
 @env_option
-@click.option(
-    "--params", type=click.UNPROCESSED, default="", callback=_split_params, help="As of kedro run: method=..."
-)
+@click.option("--params", type=click.UNPROCESSED, default="", callback=split_params, help="As of kedro run: method=...")
 @click.option("--port", type=click.IntRange(1, 65535), default=7860, show_default=True, help="Where the page is.")
 def app(env: str | None, params: dict[str, Any], port: int) -> None:
     """Open a page to try trained models: drop photos, describe classes, see why."""

@@ -11,12 +11,12 @@ from kedro.utils import find_kedro_project
 
 
 @click.command()
-@click.argument("image", type=click.Path(exists=True, path_type=Path))
+@click.argument("image")
 @click.option("--labels", required=True, help='The names to choose among: "a red fox, a melon".')
 @click.option("--model", help="A method that has been trained here, or the file of a model. [own data's, else emoji's]")
 @click.option("--top", type=click.IntRange(min=1), help="How many labels to print per image. [all]")
 @click.option("--device", default="auto", show_default=True, help="As feature_extraction.device.")
-def classify(image: Path, labels: str, model: str | None, top: int | None, device: str) -> None:
+def classify(image: str, labels: str, model: str | None, top: int | None, device: str) -> None:
     """Name an image, or all images of a folder: labels with their probabilities, as JSON.
 
     Where the best one is too improbable, "none of these" stands before them.
@@ -28,11 +28,11 @@ def classify(image: Path, labels: str, model: str | None, top: int | None, devic
     project = find_kedro_project(Path.cwd()) or Path()
     try:
         with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
-            if image.is_dir():
-                paths = read_new_images(image).images["path"].tolist()
+            if Path(image).is_dir():
+                paths = read_new_images(Path(image)).images["path"].tolist()
                 answers: Any = dict(zip(paths, named(paths, labels, model, top, project, device), strict=True))
             else:
                 answers = named(image, labels, model, top, project, device)
-    except (AezslError, ValueError) as error:
+    except AezslError as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps(answers, indent=2, ensure_ascii=False))

@@ -1,5 +1,6 @@
 """From tables to a problem: the one place where names become indices, and where bad data is refused."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -19,6 +20,8 @@ from aezsl.data.normalise import (
 from aezsl.data.problem import BLOCK, Problem
 from aezsl.data.vectors import NamedVectors
 from aezsl.errors import DataError
+
+log = logging.getLogger(__name__)
 
 SETTINGS = ("zsl", "gzsl")
 
@@ -57,6 +60,7 @@ def build_problem(
     if len(zero):
         names = (seen + unseen)[zero[0]]
         raise DataError(f"{len(zero)} classes have an all-zero semantic vector, for example {names!r}: describe them")
+    _warn_of_alike(S, seen + unseen)
     split = split[~split["image_id"].isin(set(unreadable))]
     train, test = split[split[setting] == "train"], split[split[setting] == "test"]
     targets = unseen if setting == "zsl" else seen + unseen
@@ -142,6 +146,19 @@ def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
             "check the role column of the classes table"
         )
     return seen, unseen
+
+
+def _warn_of_alike(S: Array, names: list[str]) -> None:
+    """Say which classes have one description: whatever an image shows, both suit it equally well."""
+    _, first, group = np.unique(S, axis=0, return_index=True, return_inverse=True)
+    alike = np.flatnonzero(first[group.ravel()] != np.arange(len(S)))
+    if len(alike):
+        one, other = names[first[group.ravel()[alike[0]]]], names[alike[0]]
+        log.warning(
+            "%d of %d classes have the same semantic vector as another, for example %r and %r: they cannot be told "
+            "apart; describe them differently",
+            *(len(alike), len(names), one, other),
+        )
 
 
 def _check_split(split: pd.DataFrame, train: pd.DataFrame, seen: list[str]) -> None:

@@ -35,7 +35,7 @@ class MappedArrays:
                 rows[end : end + len(block)] = block
                 end += len(block)
             if end != shape[0]:
-                raise ValueError(f"expected {shape[0]} rows for {name}, got {end}")
+                raise DataError(f"expected {shape[0]} rows for {name}, got {end}")
             column = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), shape[1])
             table = pa.table({"vector": column})
             with pa.OSFile(str(written), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
@@ -90,14 +90,14 @@ class Rows:
         return Rows(self.X, np.asarray(numbers)[part])
 
     def blocks(self, size: int) -> Iterator[Array]:
-        """One array of at most so many rows after the other."""
+        """The rows as arrays of at most ``size`` rows, one after the other."""
         return (np.asarray(self[i : i + size]) for i in range(0, len(self), size))
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.array(self.X[self.which], dtype=dtype, copy=copy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place = FilePlace.of(self.X)
+        place = FilePlace.find(self.X)
         if place is None:
             return Rows, (np.ascontiguousarray(self.X[self.which]), slice(None))
         return _rows_of_file, (place, self.which)
@@ -113,8 +113,8 @@ class FilePlace:
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, X: Array) -> Self | None:
-        """Of a matrix that is a part of a mapped file in one piece; None where there is no file, or not that of X."""
+    def find(cls, X: Array) -> Self | None:
+        """The place of a matrix that is one piece of a mapped file; None where X is not, or the file is not there."""
         whole = X
         while isinstance(whole.base, np.ndarray):  # up to the array of the whole mapping: only its offset is true
             whole = whole.base

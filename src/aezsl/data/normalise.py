@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from aezsl.arrays import Array
+from aezsl.arrays import Array, unit_rows
 from aezsl.errors import DataError
 
 #: sqrt: signed root. centre: minus the mean. standardise: unit variance, then centre. l2: rows of unit length.
@@ -45,7 +45,7 @@ def listed_steps(steps: Steps) -> list[str]:
 
 
 def moving_steps(steps: Sequence[str]) -> list[str]:
-    """Those that change directions, and not only lengths."""
+    """The steps that change directions, and not only lengths."""
     return [step for step in steps if step != "l2"]
 
 
@@ -55,7 +55,7 @@ def joined(steps: Sequence[str]) -> str:
 
 
 def in_words(normalisation: Normalisation) -> str:
-    """Such as "l2 for features and centre+l2 for semantics"."""
+    """In words, for example "l2 for features and centre+l2 for semantics"."""
     return " and ".join(f"{joined(normalisation[part])} for {part}" for part in PARTS)
 
 
@@ -146,9 +146,7 @@ def _apply(step: str, rows: Array, mean: Array | None, scale: Array | None) -> A
         rooted: Array = np.sign(rows) * np.sqrt(np.abs(rows))
         return rooted
     if step == "l2":
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        unit: Array = rows / np.maximum(lengths, np.finfo(np.float64).tiny)
-        return unit
+        return unit_rows(rows)
     if scale is not None:
         rows = rows / scale
     return rows if mean is None else rows - mean

@@ -62,7 +62,7 @@ class Problem:
     def require(self, setting: str) -> None:
         """Raise an error unless the problem was built for this setting."""
         if self.setting != setting:
-            raise ValueError(f"the setting {setting} needs a problem built for it, got one for {self.setting!r}")
+            raise DataError(f"the setting {setting} needs a problem built for it, got one for {self.setting!r}")
 
     @property
     def labelled(self) -> Mask:
@@ -71,17 +71,17 @@ class Problem:
 
     @property
     def fingerprint(self) -> str:
-        """Of everything a result depends on."""
+        """A digest of everything that a result depends on."""
         return self._fingerprints[1]
 
     @property
     def seen_fingerprint(self) -> str:
-        """Of what parameters are chosen on: seen data, and how many classes are unseen. Test images do not matter."""
+        """A digest of what parameters are chosen on: seen data, and how many classes are unseen, but no test image."""
         return f"{self._fingerprints[0]}-{len(self.S_unseen)}"
 
     @cached_property
     def _fingerprints(self) -> tuple[str, str]:
-        """Of the seen data, and of all; computed once, since features may be a file larger than the memory."""
+        """Digests of the seen data and of all data, computed once: features may be a file larger than the memory."""
         digest, found = hashlib.sha256(), []
         for arrays in ((self.X_train, self.y_train, self.S_seen), (self.X_test, self.y_test, self.S_unseen)):
             for array in arrays:
@@ -95,7 +95,7 @@ class Problem:
 
     @property
     def normalisations(self) -> list[Normalisation]:
-        """Those that a method can choose among: all combinations of the alternatives, or what vectors went through."""
+        """What a method can choose among: all combinations of the alternatives, or what vectors went through."""
         own = [[list(normaliser.steps)] for normaliser in (self.feature_normaliser, self.semantic_normaliser)]
         ways = [self.ways[part] for part in PARTS] if self.ways else own
         return [dict(zip(PARTS, steps, strict=True)) for steps in product(*ways)]
@@ -121,16 +121,16 @@ class Problem:
             normaliser, rows = fit_normaliser(features, self.X_train)
             return normaliser, rows, normaliser(self.X_test)
 
-        of_features, X_train, X_test = self.shared(("features", features), fit)
-        of_semantics, S_seen = fit_normaliser(semantics, self.S_seen)
+        feature_normaliser, X_train, X_test = self.shared(("features", features), fit)
+        semantic_normaliser, S_seen = fit_normaliser(semantics, self.S_seen)
         return replace(
             self,
             X_train=X_train,
             X_test=X_test,
             S_seen=S_seen,
-            S_unseen=of_semantics(self.S_unseen),
-            feature_normaliser=of_features,
-            semantic_normaliser=of_semantics,
+            S_unseen=semantic_normaliser(self.S_unseen),
+            feature_normaliser=feature_normaliser,
+            semantic_normaliser=semantic_normaliser,
             ways={},
             shared=Once(),
         )

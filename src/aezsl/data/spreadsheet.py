@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-#: What a cell begins with that spreadsheets take for a formula, or for the mark that it is none.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+#: A cell that begins with one of these is a formula for a spreadsheet; the apostrophe marks a cell as text.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # wide ones too
 
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.mapped_arrays import Rows
+from aezsl.errors import DataError
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
 
@@ -38,21 +39,21 @@ class SeenStatistics:
         """The statistics of samples in memory or in a mapped file.
 
         More than a block of them are cut into tasks, by their number alone, for ``aezsl.machine.workers.workers()``: so
-        the sums have the same bits whoever adds, wherever the samples lie.
+        the sums have the same bits on any number of workers, in memory or in a mapped file.
         """
         few = X.shape[0] < X.shape[1]
         if len(X) > BLOCK_ROWS and not few:
-            return cls._of_rows(X, y, n_classes, [slice(i, i + n) for i, n in _tasks(len(X))])
+            return cls._from_parts(X, y, n_classes, [slice(i, i + n) for i, n in _tasks(len(X))])
         X = np.ascontiguousarray(X, dtype=np.float64)
         gram, rows = (None, X) if few else (X.T @ X, None)
         return cls(class_sums(X, y, n_classes), np.bincount(y, minlength=n_classes), gram, rows)
 
     @classmethod
-    def _of_rows(cls, X: Array, y: Labels, n_classes: int, parts: Sequence[slice | Labels]) -> Self:
-        """Of the samples of all parts, each a task; added in their order."""
+    def _from_parts(cls, X: Array, y: Labels, n_classes: int, parts: Sequence[slice | Labels]) -> Self:
+        """The statistics of all samples; every part is a task, and the results are added in their order."""
         tasks = ((Rows(X, part), y[part]) for part in parts)
         sums: Iterable[Self] = progress_bar(
-            workers().map(_of_task, tasks, cls, n_classes),
+            workers().map(_task_statistics, tasks, cls, n_classes),
             total=len(parts),
             desc="sums over samples",
             leave=False,
@@ -66,7 +67,7 @@ class SeenStatistics:
 
         The blocks are tasks that ``aezsl.machine.workers.workers()`` carry out.
         """
-        parts: Iterator[Self] = workers().map(_of_block, blocks, cls, n_classes)
+        parts: Iterator[Self] = workers().map(_block_statistics, blocks, cls, n_classes)
         return reduce(add, parts)
 
     @property
@@ -100,20 +101,20 @@ class SeenStatistics:
         return type(self)(self.sums - other.sums, self.counts - other.counts, gram, None)
 
     def without(self, X: Array, y: Labels, classes: Labels) -> Self:
-        """These without all samples of the given classes, which are no longer listed; X and y are of all classes.
+        """The statistics without the samples of some classes, which are no longer listed; X and y are of all classes.
 
         Of a mapped file only the rows of those classes are read, block by block.
         """
         listed = np.ones(len(self.counts), dtype=bool)
         listed[classes] = False
         rows = np.flatnonzero(~listed[y])
-        held_out = self._of_rows(X, y, len(listed), [rows[i : i + n] for i, n in _tasks(len(rows))])
+        held_out = self._from_parts(X, y, len(listed), [rows[i : i + n] for i, n in _tasks(len(rows))])
         return (self - held_out).keep(listed)
 
     def keep(self, classes: Mask) -> Self:
         """The same samples with only these classes (C,) listed; the others must have none."""
         if self.counts[~classes].any():
-            raise ValueError("only classes without samples can be left out: subtract their statistics first")
+            raise DataError("only classes without samples can be left out: subtract their statistics first")
         return type(self)(self.sums[classes], self.counts[classes], self.gram, self.rows)
 
 
@@ -123,7 +124,7 @@ def _tasks(n_rows: int) -> Iterator[tuple[int, int]]:
     return ((i, blocks * BLOCK_ROWS) for i in range(0, n_rows, blocks * BLOCK_ROWS))
 
 
-def _of_task(task: tuple[Rows, Labels], cls: type[S], n_classes: int) -> S:
+def _task_statistics(task: tuple[Rows, Labels], cls: type[S], n_classes: int) -> S:
     """The statistics of some rows, of which a block is in memory in double precision at a time."""
     rows, y = task
     d = rows.X.shape[1]
@@ -135,7 +136,34 @@ def _of_task(task: tuple[Rows, Labels], cls: type[S], n_classes: int) -> S:
     return cls(sums, np.bincount(y, minlength=n_classes), gram, None)
 
 
-def _of_block(block: tuple[Array, Labels], cls: type[S], n_classes: int) -> S:
+def class_squares(samples: Rows, y: Labels, mean: Array, U: Array, centres: Array) -> Array:
+    """Per class the sum of its samples' squared distances from its centre along each axis: (C, r).
+
+    U (d, r) axes through the mean (d,), on which the centres (C, r) lie. These are known only once all samples have
+    been summed, so this is a second pass over them, in the same tasks as the first.
+    """
+    parts = [slice(i, i + n) for i, n in _tasks(len(samples))]
+    tasks = ((samples[part], y[part]) for part in parts)
+    squares: Iterable[Array] = progress_bar(
+        workers().map(_squares_of_task, tasks, mean, U, centres),
+        total=len(parts),
+        desc="spread of the classes",
+        leave=False,
+        disable=len(parts) < MIN_TASKS,
+    )
+    return reduce(add, squares)
+
+
+def _squares_of_task(task: tuple[Rows, Labels], mean: Array, U: Array, centres: Array) -> Array:
+    rows, y = task
+    squares = np.zeros(centres.shape)
+    for i, block in enumerate(rows.blocks(BLOCK_ROWS)):
+        labels = y[i * BLOCK_ROWS : i * BLOCK_ROWS + len(block)]
+        squares += class_sums(np.square((block - mean) @ U - centres[labels]), labels, len(centres))
+    return squares
+
+
+def _block_statistics(block: tuple[Array, Labels], cls: type[S], n_classes: int) -> S:
     X, y = block
     return cls.from_samples(np.asarray(X, dtype=np.float64), y, n_classes)
 

@@ -4,10 +4,11 @@ from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 from kedro_datasets._typing import ImagePreview
 
 from aezsl.datasets.whole import once_saved
+from aezsl.errors import NotReadyError
 from aezsl.machine.files import written_whole
 
 if TYPE_CHECKING:  # every run has entries of figures, and a run that draws none should not wait for matplotlib
@@ -33,7 +34,7 @@ class FigureDataset(AbstractDataset["Figure", bytes]):
     def load(self) -> bytes:
         """The picture."""
         if not self._filepath.is_file():
-            raise DatasetError(f"no picture at {self._filepath}: run the pipeline that draws it")
+            raise NotReadyError(f"no picture at {self._filepath}: run the pipeline that draws it")
         return self._filepath.read_bytes()
 
     @once_saved

@@ -7,10 +7,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
 import aezsl
 from aezsl.encoders.images.preprocessing import LITE_SIZES
+from aezsl.errors import NotReadyError
 from aezsl.machine.files import folder_of_this_process, folder_written_whole
 from aezsl.serving.model_file import save_trained
 from aezsl.serving.registered import register
@@ -45,7 +46,9 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
     """
     from aezsl.serving.service import MODEL_FILE, make_signature
 
-    with folder_of_this_process(beside) as arrays:
+    with folder_of_this_process(beside) as place, _requirements_as_they_are():
+        arrays = place / "model"  # the model keeps this name, which must not be that of something half-written
+        arrays.mkdir()
         save_trained(arrays / MODEL_FILE, trained)
         yield {
             "loader_module": "aezsl.serving.service",
@@ -54,6 +57,23 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
             "signature": make_signature(),
             "pip_requirements": [f"{package}=={_public_version(package)}" for package in packages(trained)],
         }
+
+
+@contextmanager
+def _requirements_as_they_are() -> Iterator[None]:
+    """MLflow compares requirements with what is installed, and reads the files of all packages there are for it.
+
+    These were read off what is installed, and a second of every run is much for hearing so.
+    """
+    from mlflow.utils import environment
+
+    name = "warn_dependency_requirement_mismatches"
+    compare = getattr(environment, name)
+    setattr(environment, name, lambda requirements: None)
+    try:
+        yield
+    finally:
+        setattr(environment, name, compare)
 
 
 class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
@@ -87,7 +107,7 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
         import mlflow.pyfunc
 
         if not self._exists():
-            raise DatasetError(f"no MLflow model at {self._filepath}: run the pipeline export first")
+            raise NotReadyError(f"no MLflow model at {self._filepath}: run the pipeline export first")
         return mlflow.pyfunc.load_model(str(self._filepath))
 
     def _exists(self) -> bool:

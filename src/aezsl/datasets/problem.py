@@ -10,11 +10,11 @@ from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
 from aezsl.datasets.model import FileDataset
 from aezsl.errors import DataError
-from aezsl.formats.npz import load_npz, save_npz
+from aezsl.formats.npz import check_unchanged, load_npz, save_npz
 from aezsl.serving.recipe import Recipe
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 2
+VERSION = 3
 
 #: Matrices that lie in mapped files of their own where the problem has a store.
 FEATURES = ("X_train", "X_test")
@@ -100,7 +100,9 @@ def _write_recipe(path: Path, recipe: Recipe) -> None:
 
 def _read_recipe(path: Path) -> Recipe:
     header, arrays = load_npz(path, "a recipe", VERSION, ("recipe",))
-    return Recipe.from_state(header["recipe"], arrays)
+    recipe = Recipe.from_state(header["recipe"], arrays)
+    check_unchanged(header, arrays)
+    return recipe
 
 
 class RecipeDataset(FileDataset[Recipe]):

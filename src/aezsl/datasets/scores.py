@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
+from aezsl.errors import NotReadyError
 from aezsl.evaluation.score_table import ScoreTable
 from aezsl.machine.files import written_whole
 
@@ -34,7 +35,7 @@ class ScoresDataset(AbstractDataset[ScoreTable | tuple[()], ScoreTable]):
     def load(self) -> ScoreTable:
         """Read it back."""
         if not self._filepath.is_file():
-            raise DatasetError(f"no scores at {self._filepath}: run with --params=evaluation.scores=true")
+            raise NotReadyError(f"no scores at {self._filepath}: run with --params=evaluation.scores=true")
         with np.load(self._filepath, allow_pickle=False) as arrays:
             lists = {name: arrays[name].tolist() for name in ("image_id", "class_name")}
             return ScoreTable(**lists, **{name: arrays[name] for name in ("scores", "predicted", "true")})

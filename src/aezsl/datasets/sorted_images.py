@@ -4,8 +4,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
+from aezsl.errors import DataError
 from aezsl.machine.files import folder_written_whole
 from aezsl.reporting.sorted_images import SortedImages
 
@@ -30,7 +31,7 @@ class SortedImagesDataset(AbstractDataset[SortedImages, Path]):
             for place, source in data.files.items():
                 target = folder / place
                 if not target.resolve().is_relative_to(folder.resolve()):
-                    raise DatasetError(f"a sorted image must lie below its folder, got {place!r}")
+                    raise DataError(f"a sorted image must lie below its folder, got {place!r}")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if data.how == "links":
                     target.symlink_to(Path(source).resolve())

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
+from aezsl.errors import DataError, NotReadyError
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 
 
@@ -15,7 +16,7 @@ class WeightsDataset(AbstractDataset[dict[str, Any], Path]):
         self._filepath = Path(filepath)
         self.metadata = metadata
         if self._filepath.suffix != ".pt":
-            raise DatasetError(f"weights are kept in a .pt file, got {filepath}")
+            raise DataError(f"weights are kept in a .pt file, got {filepath}")
 
     def save(self, data: dict[str, Any]) -> None:
         """Write the file."""
@@ -24,7 +25,7 @@ class WeightsDataset(AbstractDataset[dict[str, Any], Path]):
     def load(self) -> Path:
         """Where the file is."""
         if not self._filepath.is_file():
-            raise DatasetError(f"no weights at {self._filepath}: train first")
+            raise NotReadyError(f"no weights at {self._filepath}: train first")
         return self._filepath
 
     def _exists(self) -> bool:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aezsl.arrays import Labels
+from aezsl.errors import DataError
 from aezsl.evaluation.ranking import Ranking
 
 Values = NDArray[np.float64]
@@ -148,11 +149,11 @@ def choose_constant(*curves: SeenUnseenCurve, criterion: str = "ausuc") -> float
     one nearest to 0 is taken: scores are corrected only as far as it helps.
     """
     if not curves:
-        raise ValueError("choosing a constant needs at least one seen-unseen curve")
+        raise DataError("choosing a constant needs at least one seen-unseen curve")
     if criterion not in ("ausuc", "harmonic", "accuracy"):
-        raise ValueError(f"unknown criterion {criterion!r}; expected 'ausuc', 'harmonic' or 'accuracy'")
+        raise DataError(f"unknown criterion {criterion!r}; expected 'ausuc', 'harmonic' or 'accuracy'")
     if criterion != "accuracy" and any(np.isnan(ausuc(curve)) for curve in curves):
-        raise ValueError(
+        raise DataError(
             f"criterion {criterion!r} needs validation samples of seen and of unseen classes, one side is empty"
         )
     empty = np.empty(0)
@@ -197,17 +198,17 @@ def _difference(seen: NDArray[np.floating[Any]], unseen: NDArray[np.floating[Any
 
 def _check(true: Labels, seen: Ranking, unseen: Ranking, n_seen: int) -> None:
     if not len(true) == len(seen.classes) == len(unseen.classes) or len(true) == 0:
-        raise ValueError(
+        raise DataError(
             "true labels and both rankings must be of the same samples, at least one, "
             f"got {len(true)}, {len(seen.classes)} and {len(unseen.classes)}"
         )
     if seen.classes.max() >= n_seen:
-        raise ValueError(f"the ranking among seen classes names class {seen.classes.max()}, but n_seen is {n_seen}")
+        raise DataError(f"the ranking among seen classes names class {seen.classes.max()}, but n_seen is {n_seen}")
 
 
 def _check_side(side: str, ranking: Ranking, size: int, k: int) -> None:
     needed, given = min(k, size), ranking.classes.shape[1]
     if given < needed:
-        raise ValueError(f"merging the {k} best needs the {needed} best of {size} {side} classes, got {given}")
+        raise DataError(f"merging the {k} best needs the {needed} best of {size} {side} classes, got {given}")
     if (np.diff(ranking.scores, axis=1) > 0).any():
-        raise ValueError(f"the ranking among {side} classes is not in the order of its scores and cannot be merged")
+        raise DataError(f"the ranking among {side} classes is not in the order of its scores and cannot be merged")

@@ -93,7 +93,7 @@ def calibrate(ranking: Ranking, true: Labels, none_share: float) -> Calibration:
 
 
 def _temperature(ranking: Ranking, wanted: float) -> float:
-    """With which the mean of the first probability is ``wanted``, by halving on a logarithmic scale."""
+    """The temperature at which the mean of the first probability is ``wanted``, by halving on a logarithmic scale."""
     spread = float(ranking.scores.astype(np.float64).std(axis=1).mean()) or 1.0
     low, high = np.log(spread / WIDEST), np.log(spread * WIDEST)
     for _ in range(HALVINGS):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 
 from aezsl.arrays import Labels
+from aezsl.errors import DataError
 from aezsl.evaluation.ranking import Ranking
 
 Indices = NDArray[np.int64]
@@ -33,10 +34,10 @@ class Hierarchy:
 
     @classmethod
     def from_edges(cls, edges: ArrayLike) -> Self:
-        """From pairs of names (m, 2); repeated edges, either direction, and loops do no harm."""
+        """The graph of pairs of names (m, 2); repeated edges, either direction, and loops do no harm."""
         pairs = np.asarray(edges, dtype=np.str_)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
-            raise ValueError(f"edges must be pairs of names, expected shape (m, 2), got {pairs.shape}")
+            raise DataError(f"edges must be pairs of names, expected shape (m, 2), got {pairs.shape}")
         names, nodes = np.unique(pairs, return_inverse=True)
         one, other = nodes.reshape(-1, 2).T
         ends = np.concatenate([one, other]), np.concatenate([other, one])
@@ -67,7 +68,7 @@ def hops(edges: ArrayLike | Hierarchy, seen: ArrayLike, k: int) -> NDArray[np.st
     start = graph.nodes(seen)
     if (start < 0).any():
         first = np.asarray(seen)[start < 0][0]
-        raise ValueError(
+        raise DataError(
             f"{(start < 0).sum()} of {len(start)} seen classes are not nodes of the hierarchy, the first is "
             f"{str(first)!r}: add their edges, or leave them out"
         )
@@ -118,16 +119,16 @@ class FeasibleSets:
 
     def _check(self, true: Labels, k: int) -> None:
         if not 1 <= k <= self.k:
-            raise ValueError(f"feasible sets were computed for K of 1 to {self.k}, got {k}")
+            raise DataError(f"feasible sets were computed for K of 1 to {self.k}, got {k}")
         unknown = np.diff(self.indptr)[true] == 0
         if unknown.any():
-            raise ValueError(f"the feasible set of class {true[unknown][0]} was not computed; add it to `only`")
+            raise DataError(f"the feasible set of class {true[unknown][0]} was not computed; add it to `only`")
 
 
 def feasible_sets(
     edges: ArrayLike | Hierarchy, candidates: ArrayLike, k: int = max(HP_KS), only: Labels | None = None
 ) -> FeasibleSets:
-    """For every class the candidates nearest to it: grow the radius, add every candidate at it, stop at k or more.
+    """The candidates nearest to every class: grow the radius, add every candidate at it, stop at k or more.
 
     candidates: (C,) names, numbered as the target classes. only: the classes to do it for, all unless given
     (those that occur as true labels are enough). Breadth-first search from a block of classes at once; those that
@@ -137,7 +138,7 @@ def feasible_sets(
     nodes = graph.nodes(candidates)
     repeated = len(nodes) - len(np.unique(np.asarray(candidates, dtype=np.str_)))
     if repeated:
-        raise ValueError(f"candidates must differ, got {repeated} repeated names")
+        raise DataError(f"candidates must differ, got {repeated} repeated names")
     wanted = np.zeros(len(nodes), dtype=bool)
     wanted[slice(None) if only is None else only] = True
     alone = np.flatnonzero(wanted & (nodes < 0))
@@ -189,7 +190,7 @@ def _search(
 def hierarchical_precision(true: Labels, ranking: Ranking, feasible: FeasibleSets, k: int) -> float:
     r"""Mean over samples of :math:`|\text{top}_K \cap S_K(y)| / K`; the last ring may make the set larger than K."""
     if k > ranking.classes.shape[1]:
-        raise ValueError(f"hP@{k} needs the {k} best classes, this ranking holds {ranking.classes.shape[1]}")
+        raise DataError(f"hP@{k} needs the {k} best classes, this ranking holds {ranking.classes.shape[1]}")
     return float(np.mean(feasible.contain(true, ranking.classes[:, :k], k)))
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from aezsl.arrays import Labels
+from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, seen_unseen_curve
 from aezsl.evaluation.hierarchy import HP_KS, FeasibleSets, hierarchical_precision
 from aezsl.evaluation.intervals import class_mean_interval
@@ -48,7 +49,7 @@ def per_class_accuracy(true: Labels, predicted: Labels) -> float:
 def hit_at_k(true: Labels, ranking: Ranking, k: int) -> float:
     """Share of samples whose true class is among the k best."""
     if k > ranking.classes.shape[1]:
-        raise ValueError(f"hit@{k} needs the {k} best classes, this ranking holds {ranking.classes.shape[1]}")
+        raise DataError(f"hit@{k} needs the {k} best classes, this ranking holds {ranking.classes.shape[1]}")
     return float(np.mean((ranking.classes[:, :k] == true[:, None]).any(axis=1)))
 
 
@@ -68,7 +69,7 @@ class ConventionalOutcome:
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """Of per-class accuracy, by the bootstrap."""
+        """The interval of per-class accuracy, by the bootstrap."""
         return class_mean_interval(self.true, self.true == self.predicted)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aezsl.data.mapped_arrays import Rows
+from aezsl.errors import ParameterError
 from aezsl.evaluation.single_precision import Floats, Numbers, longest_column, rank_in_single_precision
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import workers
@@ -63,7 +64,7 @@ class Ranking:
 
 def _check_k(k: int) -> None:
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k, the number of classes to name, must be a whole number of at least 1, got {k!r}")
+        raise ParameterError(f"k, the number of classes to name, must be a whole number of at least 1, got {k!r}")
 
 
 def top_k(scores: NDArray[np.floating[Any]], k: int) -> Ranking:

@@ -77,7 +77,7 @@ class _Kept:
         return _Kept(np.hstack([self.classes, classes]), np.hstack([self.scores, found]), self.threshold).cut(k, delta)
 
     def cut(self, k: int, delta: Floats) -> "_Kept":
-        """In order, without what can no longer be among the k best."""
+        """The candidates in order, without those that can no longer be among the k best."""
         # Of equal scores the lower class number first: it stands further left, and the sort is stable.
         order = np.argsort(-self.scores, axis=1, kind="stable")
         classes, scores = np.take_along_axis(self.classes, order, 1), np.take_along_axis(self.scores, order, 1)

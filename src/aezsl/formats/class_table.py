@@ -4,6 +4,8 @@ import csv
 import logging
 import re
 import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
 
@@ -19,10 +21,21 @@ log = logging.getLogger(__name__)
 #: Columns of classes.csv with a meaning of their own; every other column is an attribute.
 TEXT_COLUMNS = ("description", "text")
 PLAIN_COLUMNS = ("class_name", "role", "group", "wnid")
-#: Headers of columns that count rows, in small letters: as attributes they would spoil every class vector.
-ROW_NUMBERS = ("", "#", "id", "ids", "idx", "index", "level_0", "no", "no.", "nr", "number", "row", "class_id", "label")
-#: Rows from which on a column of 0, 1, 2, ... or 1, 2, 3, ... is taken for row numbers, whatever it is called.
+#: Headers of columns that count rows or name them by numbers, in small letters without spaces and signs: as attributes
+#: they would spoil every class vector.
+ROW_NUMBERS = re.compile(
+    r"|ids?|uu?id|idx|index|no|nr|nº|n°|№|num|number|sl?no|lfdnr|serial|key|rows?|row(id|number|names)|target|labels?|"
+    r"(class|label)(id|idx|index|no|nr|number)|(index)?level\d"
+)
+#: The last word of headers that may do so, such as species_id: they do where all values of many are whole and none is
+#: twice.
+NUMBERING = re.compile(r"(.*[^a-z])?(id|idx|index|no|nr|num|number)", re.IGNORECASE)
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+#: Many rows: from here on a column that goes up, or down, by one is taken for row numbers, whatever it is called.
 MANY_ROWS = 5
+#: What stands between the fields of a line: spreadsheets of half the world write semicolons.
+SEPARATORS = (",", ";", "\t")
+SAVE_AGAIN = "save it again as CSV in UTF-8, texts with commas or line ends in double quotes"
 #: Attributes that the log names with their ranges.
 SHOWN = 12
 
@@ -40,6 +53,7 @@ def read_class_table(path: Path, text: str | None = None) -> tuple[pd.DataFrame,
     if attributes is None:
         return classes, ()
     if text is None:
+        _warn_of_odd(path, attributes)
         ranges = [f"{name} {column.min():g} .. {column.max():g}" for name, column in attributes.items()]
         log.info("%s: attributes are %s", path, first_few(ranges, SHOWN))
     classes["attributes"] = as_column(attributes.to_numpy())
@@ -76,12 +90,11 @@ def _read(path: Path) -> str:
 
 def _parse(path: Path, text: str) -> pd.DataFrame:
     """The table as text, with its names made comparable to folder names."""
-    with reading(path, "a table with a header"):
-        header = next((line for line in text.splitlines() if line.strip()), "")
-        # Spreadsheets of half the world write semicolons.
-        separator = next((mark for mark in (";", "\t") if mark in header and "," not in header), ",")
-        rows = csv.reader(StringIO(text.lstrip()), delimiter=separator)
-        columns = [composed(column.strip()) for column in next(rows, [])]
+    with reading(path, "a table with a header", SAVE_AGAIN):
+        headers = {mark: next(csv.reader(StringIO(text.lstrip()), delimiter=mark), []) for mark in SEPARATORS}
+        named = {mark: [composed(column.strip()) for column in header] for mark, header in headers.items()}
+        separator = next((mark for mark, header in named.items() if "class_name" in header), ",")
+        columns = named[separator]
         _check_header(path, columns)
         table = pd.read_csv(StringIO(text), sep=separator, dtype=str, keep_default_na=False, na_filter=False)
     if len(table.index) == 0 or not isinstance(table.index, pd.RangeIndex) or len(columns) != len(table.columns):
@@ -89,19 +102,36 @@ def _parse(path: Path, text: str) -> pd.DataFrame:
     table.columns = columns
     table = table.map(str.strip)
     table["class_name"] = table["class_name"].map(composed)
-    names = list(table["class_name"])
-    if repeated := duplicates(names):
-        raise DataError(f"{path} describes {first_few(repeated)} more than once")
-    if "" in names:
-        raise DataError(f"{path}, line {names.index('') + 2}: the class_name is empty")
+    _check_class_names(path, list(table["class_name"]))
     if "role" in table:
         table["role"] = table["role"].str.lower()
     return table
 
 
+def _check_class_names(path: Path, names: list[str]) -> None:
+    if repeated := duplicates(names):
+        raise DataError(f"{path} describes {first_few(repeated)} more than once: keep one row of each")
+    if "" in names:
+        raise DataError(f"{path}, line {names.index('') + 2}: the class_name is empty: name the class")
+    if strange := [name for name in names if any(unicodedata.category(letter) == "Cc" for letter in name)]:
+        raise DataError(f"{path}: the class_name {strange[0]!r} has line ends or other control characters: retype it")
+    if alike := duplicates([alike_as(name) for name in names]):
+        both = " and ".join(repr(name) for name in names if alike_as(name) == alike[0])
+        raise DataError(
+            f"{path} describes {both}, which differ in capital letters, spaces or invisible signs only: keep one of "
+            "them, or rename the others"
+        )
+
+
+def alike_as(name: str) -> str:
+    """What names have in common that people, and some file systems, take for the same."""
+    visible = "".join(letter for letter in unicodedata.normalize("NFKC", name) if unicodedata.category(letter) != "Cf")
+    return " ".join(visible.casefold().split())
+
+
 def _check_header(path: Path, columns: list[str]) -> None:
     if columns and "class_name" not in columns:
-        raise DataError(f"{path} has no column class_name; it has {', '.join(columns)}")
+        raise DataError(f"{path} has no column class_name; it has {first_few(columns, SHOWN)}{_meant(columns)}")
     if repeated := duplicates(columns):
         raise DataError(f"{path} has the column {repeated[0]!r} more than once: keep one of them, or rename the others")
     if alike := duplicates([column.casefold() for column in columns]):
@@ -113,15 +143,25 @@ def _check_header(path: Path, columns: list[str]) -> None:
             raise DataError(
                 f"{path}: the column {column!r} looks like a repetition of {number[1]!r}: delete it, or rename it"
             )
-        if column.lower() in ROW_NUMBERS or re.fullmatch(r"Unnamed: \d+(_level_\d+)?", column):
+        plain = re.sub(r"[^\w°№]|_", "", re.sub(r"\.\d+$", "", column.lower()))
+        if ROW_NUMBERS.fullmatch(plain) or column.lower().startswith("unnamed: "):
             raise DataError(_counts_rows(path, column))
+
+
+def _meant(columns: Iterable[str]) -> str:
+    """The header that one of these may stand for, as the end of a sentence."""
+    for column in columns:
+        known = (*PLAIN_COLUMNS, *TEXT_COLUMNS)
+        if near := get_close_matches(re.sub(r"[\W_]+", "_", column.casefold()), known, n=1, cutoff=0.75):
+            return f"; did you mean {near[0]} by {column!r}?"
+    return ""
 
 
 def _counts_rows(path: Path, column: str) -> str:
     what = f"the column {column!r}" if column else "a column without a name"
     return (
-        f"{path}: {what} counts rows and would be taken for an attribute: delete it (pandas leaves it out by "
-        "to_csv(index=False)), or give it another name if it does describe the classes"
+        f"{path}: {what} counts rows, or numbers them, and would be taken for an attribute: delete it (pandas leaves "
+        "it out by to_csv(index=False)), or give it another name and other values if it does describe the classes"
     )
 
 
@@ -147,18 +187,45 @@ def _attributes(path: Path, table: pd.DataFrame) -> pd.DataFrame | None:
     def refuse(wrong: np.ndarray, must: str) -> None:
         if len(wrong):
             row, column = wrong[0]
+            name, value = columns[column], table[columns[column]].iloc[row]
+            hint = _meant([name]) or "; text belongs in a column named description"
+            if re.fullmatch(r"[+-]?\d+(,\d+)+", value):
+                hint = ": write it with a point and without marks between thousands"
             raise DataError(
-                f"{path}: attribute {columns[column]!r} of {table['class_name'].iloc[row]!r} must be {must}, got "
-                f"{table[columns[column]].iloc[row]!r}; text belongs in a column named description"
+                f"{path}: attribute {name!r} of {table['class_name'].iloc[row]!r} must be {must}, got {value!r}{hint}"
             )
 
     refuse(np.argwhere(~np.isfinite(values)), "a number")
     with np.errstate(over="ignore", under="ignore"):
         stored = values.astype(np.float32)  # as class vectors are
     refuse(np.argwhere(~np.isfinite(stored) | ((stored == 0) & (values != 0))), "0 or of size 1e-38 to 3e38")
-    if len(values) >= MANY_ROWS:
-        counted = np.arange(len(values))[:, None]
-        for start in (0, 1):
-            if len(like := np.flatnonzero((values == counted + start).all(axis=0))):
-                raise DataError(_counts_rows(path, columns[like[0]]))
+    for column, own in zip(map(str, columns), values.T, strict=True):
+        if _numbers_rows(column, own):
+            raise DataError(_counts_rows(path, column))
     return pd.DataFrame(stored, columns=columns)
+
+
+def _numbers_rows(column: str, values: np.ndarray) -> bool:
+    """Whether a column counts the rows, or by its name and values looks like a number that each was given."""
+    if len(values) < MANY_ROWS:
+        return False
+    steps = np.diff(values)
+    if (steps == 1).all() or (steps == -1).all():
+        return True
+    numbered = bool((values == np.rint(values)).all()) and len(np.unique(values)) == len(values)
+    return numbered and NUMBERING.fullmatch(CAMEL.sub("_", column)) is not None
+
+
+def _warn_of_odd(path: Path, attributes: pd.DataFrame) -> None:
+    """Say what is taken as an attribute of many classes and may be none."""
+    for column in attributes.columns if len(attributes) >= MANY_ROWS else ():
+        values = np.sort(attributes[column].to_numpy())
+        if values[0] == values[-1]:
+            log.warning(
+                "%s: attribute %r is %g for every class, so it tells none from another", path, column, values[0]
+            )
+        elif (np.diff(values) == 1).all():
+            log.warning(
+                "%s: attribute %r has every number from %g to %g once: if it numbers the classes, delete it",
+                *(path, column, values[0], values[-1]),
+            )

@@ -51,7 +51,7 @@ def import_features(images: pd.DataFrame, path: str | None, store: VectorStore) 
 
 def _blocks(file: Path, images: pd.DataFrame, wanted: pd.Series) -> Iterator[Block]:
     """Ids and vectors of the wanted images, some at a time."""
-    with reading(file, "a file of features"):
+    with reading(file, "a file of features", "write it anew with arrays of numbers and ids as text, or fetch it again"):
         if file.suffix.lower() == ".parquet":  # the one format that can be larger than the memory
             yield from _parquet_blocks(file, wanted)
             return
@@ -66,10 +66,12 @@ def _blocks(file: Path, images: pd.DataFrame, wanted: pd.Series) -> Iterator[Blo
 def _read_npz(file: Path) -> tuple[NDArray[Any] | None, NDArray[Any]]:
     """Ids (or None where the file has none) and the matrix (n, d)."""
     with np.load(file, allow_pickle=False) as arrays:
-        key = next((key for key in MATRIX_KEYS if key in arrays), None)
-        if key is None:
-            raise DataError(f"{file} must hold one of {', '.join(MATRIX_KEYS)}, got {first_few(arrays.files)}")
-        id_key = next((key for key in ID_KEYS if key in arrays), None)
+        keys, id_keys = ([key for key in known if key in arrays] for known in (MATRIX_KEYS, ID_KEYS))
+        if len(keys) != 1:
+            raise DataError(f"{file} must hold exactly one of {', '.join(MATRIX_KEYS)}, got {first_few(arrays.files)}")
+        if len(id_keys) > 1:
+            raise DataError(f"{file} names its rows by {' and by '.join(id_keys)}: keep one of them")
+        key, id_key = keys[0], id_keys[0] if id_keys else None
         matrix, ids = arrays[key], arrays[id_key] if id_key else None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise DataError(f"{file}: {key} must be a matrix with one row per image, got an array of shape {matrix.shape}")
@@ -126,7 +128,8 @@ def _checked(file: Path, names: list[str], vectors: NDArray[Any]) -> Float32:
         raise DataError(f"{file}: features must be a matrix of real numbers, got {vectors.dtype} of {vectors.shape}")
     with np.errstate(over="ignore"):
         matrix: Float32 = vectors.astype(np.float32)
-    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    lost = vectors.any(axis=1) & ~matrix.any(axis=1)  # numbers so small that nothing is left of them
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1) | lost)
     if len(bad):
         raise DataError(
             f"{file}: {len(bad)} images have values that are missing, infinite or beyond single precision, for example "

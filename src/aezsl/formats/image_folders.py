@@ -14,6 +14,10 @@ log = logging.getLogger(__name__)
 HIDDEN = "hidden folders"
 
 
+#: What brings a reader for files that cameras make and Pillow alone does not read.
+_READ_AFTER = dict.fromkeys(("files .heic", "files .heif"), "; pip install pillow-heif reads them")
+
+
 class ImageFolders:
     """Lists folders below ``root`` and counts, by kind, the files and folders that are passed over.
 
@@ -81,11 +85,11 @@ class ImageFolders:
     def log_rest(self) -> None:
         """Say how many of each kind were passed over, and name some."""
         for kind, paths in sorted(self._rest.items()):
-            log.warning("%s: not read are %s: %s", self.root, kind, first_few(paths))
+            log.warning("%s: not read are %s: %s%s", self.root, kind, first_few(paths), _READ_AFTER.get(kind, ""))
 
     @staticmethod
     def _entries(folder: Path) -> list[os.DirEntry[str]]:
-        with reading(folder, "a folder"), os.scandir(folder) as entries:
+        with reading(folder, "a folder", "make it readable, or take it out"), os.scandir(folder) as entries:
             every = sorted(entries, key=lambda entry: entry.name)
         check_names(folder, [entry.name for entry in every])
         return every
@@ -113,11 +117,15 @@ def _is_text(name: str) -> bool:
 def _kind(entry: os.DirEntry[str]) -> str:
     """What a thing in a folder is: ``folders``, ``images``, or the kind of what is passed over."""
     hidden = entry.name.startswith(".")
-    if entry.is_dir():
+    try:
+        is_folder, is_file = entry.is_dir(), entry.is_file()
+    except OSError:  # a link to itself, or to what nobody may look at
+        return "links that cannot be followed"
+    if is_folder:
         return HIDDEN if hidden else "folders"
     if hidden:
         return "hidden files"
-    if not entry.is_file():
+    if not is_file:
         return "links to nothing, pipes or devices"
     suffix = Path(entry.name).suffix.lower()
     return "images" if suffix in IMAGE_SUFFIXES else f"files {suffix or 'without a suffix'}"

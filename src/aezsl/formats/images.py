@@ -6,7 +6,7 @@ The one place where images are decoded: training, ``predict``, the service and t
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ FORMATS = (
     *(("AVIF",) if _AVIF else ()),
     *(("HEIF",) if _HEIF else ()),
 )
+
+#: How addresses of the web begin: images are read from files alone.
+ADDRESSES = ("http://", "https://", "ftp://", "data:")
 
 #: What an image must be turned by, by the number that cameras write down.
 UPRIGHT = {
@@ -82,6 +85,8 @@ def read_image(source: str | Path | bytes | IO[bytes], name: str = "", at_least:
 
 def read_content(path: str | Path) -> bytes:
     """The bytes of a regular file of bounded size, or of a member of an archive (``files.member_path``)."""
+    if str(path).startswith(ADDRESSES):
+        raise UnreadableImageError(f"{path} is an address, and nothing is fetched here: save the image, give its file")
     file = Path(path)
     member = split_member(path)
     try:
@@ -118,10 +123,18 @@ def _decode(stream: IO[bytes], at_least: int) -> Image.Image:
 
 def as_seen(image: Image.Image) -> Image.Image:
     """An open image as RGB, upright, on white where it is transparent."""
+    if any("RGB;16" in str(tile[3]) for tile in getattr(image, "tile", ())):
+        _in_eight_bits(image.info)
     image.load()
     orientation = _orientation(image)
     seen = _as_rgb(image)
     return seen.transpose(UPRIGHT[orientation]) if orientation in UPRIGHT else seen
+
+
+def _in_eight_bits(info: dict[Any, Any]) -> None:
+    """Of colours of 16 bits Pillow keeps the upper 8: the one that is transparent must follow."""
+    if isinstance(colour := info.get("transparency"), tuple):
+        info["transparency"] = tuple(value >> 8 for value in colour)
 
 
 def _orientation(image: Image.Image) -> int | None:
@@ -150,21 +163,40 @@ def _as_rgb(image: Image.Image) -> Image.Image:
     return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
 
 
+class _GreyTags(NamedTuple):
+    """What a TIFF file says of its grey values, and Pillow passes over for those of more than 8 bits."""
+
+    bits: int = 0
+    unsigned: bool = False
+    white_is_zero: bool = False
+
+    @classmethod
+    def of(cls, image: Image.Image) -> "_GreyTags":
+        tags = getattr(image, "tag_v2", None) or {}
+        bits, kind = (np.atleast_1d(tags.get(number, 0)).item(0) for number in (258, 339))
+        return cls(int(bits), kind in (0, 1), tags.get(262) == 0) if tags else cls()
+
+
 def _grey(image: Image.Image) -> NDArray[np.uint8]:
-    """Grey values of more than 8 bits in 8: 16 bits as a part of their range, others by what values they have.
+    """Grey values of more than 8 bits in 8: 12 and 16 bits as a part of their range, others by what values they have.
 
     Whole numbers of 32 bits and floating ones have no range of their own: 0 .. 1 and 0 .. 255 are taken for what they
     look like, whole numbers up to 65535 for 16 bits; anything else from its smallest to its largest value.
     """
-    values = np.array(image, dtype=np.float32)
+    tags = _GreyTags.of(image)
+    stored = np.array(image)
+    if tags.unsigned and stored.dtype == np.int32:  # Pillow takes the upper half of the range for negative numbers
+        stored = stored.view(np.uint32)
+    values = stored.astype(np.float32)
     finite = np.isfinite(values)
+    if not finite.any():
+        raise DataError("has no pixel that is a number: save it anew, or take it out")
     low, high = (
-        float(extreme(values, where=finite, initial=start)) if finite.any() else 0.0
-        for extreme, start in ((np.min, np.inf), (np.max, -np.inf))
+        float(extreme(values, where=finite, initial=start)) for extreme, start in ((np.min, np.inf), (np.max, -np.inf))
     )
     sixteen = image.mode.startswith("I;16") or image.format in ("PNG", "PPM")  # some versions open these as I
     if sixteen:
-        low, high = 0.0, 65535.0
+        low, high = 0.0, 4095.0 if tags.bits == 12 else 65535.0
     elif low >= 0:
         ranges = (1.0, 255.0) if image.mode == "F" else (255.0, 65535.0)
         high = next((top for top in ranges if high <= top), high)
@@ -172,10 +204,15 @@ def _grey(image: Image.Image) -> NDArray[np.uint8]:
     see_through = image.info.get("transparency")
     clear = values == see_through if sixteen and isinstance(see_through, int) else None
     np.nan_to_num(values, copy=False, nan=low, posinf=high, neginf=low)
+    if high - low > float(np.finfo(np.float32).max):  # the difference, and not only its ends, must be a number
+        values /= 2
+        low, high = low / 2, high / 2
     values -= low
     values *= 255 / ((high - low) or 1.0)
     np.rint(np.clip(values, 0, 255, out=values), out=values)
     grey = values.astype(np.uint8)
+    if tags.white_is_zero:
+        grey = 255 - grey
     if clear is not None:
         grey[clear] = 255
     return grey

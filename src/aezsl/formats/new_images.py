@@ -1,5 +1,6 @@
 """Images to classify: any folder, and a table of the classes to choose among."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +28,7 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
     classes : a table like classes.csv, roles not needed. Without it ``classes.csv`` in the folder if it is there, else
         the unseen classes of training. A table without descriptions chooses among the classes of training by name.
     """
-    if not folder.is_dir():
-        raise DataError(f"no folder {folder}: give the folder of images as --params=predict.images=...")
+    require_folder(folder)
     table = classes or folder / "classes.csv"
     listing = ImageFolders(folder, [table, folder / "classes.csv"])
     files = listing.images_below(folder)
@@ -36,8 +36,14 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
     if not files:
         raise DataError(f"{folder} has no images: expected {', '.join(IMAGE_SUFFIXES)}")
     images = image_table(folder, files, [None] * len(files))
-    if classes is None and not table.exists():
+    if classes is None and not os.path.lexists(table):
         return NewImages(images, None)
-    if not table.exists():
+    if not os.path.lexists(table):
         raise DataError(f"no table of classes at {table}: give it as --params=predict.classes=...")
     return NewImages(images, *read_class_table(table))
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse a folder of images that there is not."""
+    if not folder.is_dir():
+        raise DataError(f"no folder {folder}: give the folder of images as --params=predict.images=...")

@@ -1,5 +1,6 @@
 """Numbers and a description in one ``.npz`` file: what models and recipes are saved as. Never code, never a pickle."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +12,15 @@ from aezsl.errors import DataError
 from aezsl.machine.files import written_whole
 
 HEADER = "header"
+#: The entry of the header that changes with anything else in the file.
+DIGEST = "digest"
 
 
 def save_npz(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Write the file, whole or not at all; its header says which arrays belong to it."""
     stored = {name: np.asarray(array) for name, array in arrays.items()}
     header = {**header, "arrays": {name: _described(array) for name, array in stored.items()}}
+    header[DIGEST] = _digest(json.loads(json.dumps(header)), stored)
     with written_whole(path, ".npz") as temporary:
         np.savez(temporary, allow_pickle=False, **{HEADER: np.array(json.dumps(header))}, **stored)
 
@@ -49,6 +53,24 @@ def load_npz(path: Path, what: str, version: int, fields: Sequence[str]) -> tupl
             "make it again"
         )
     return header, arrays
+
+
+def check_unchanged(header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Refuse contents that are not those that were saved together, such as two arrays that have changed places.
+
+    It comes after whatever says more precisely what is wrong. It is no signature: who means ill can make it anew.
+    """
+    if header.get(DIGEST) != _digest(header, arrays):
+        raise DataError("its contents have been changed since it was saved")
+
+
+def _digest(header: dict[str, Any], arrays: dict[str, Any]) -> str:
+    text = json.dumps({key: value for key, value in header.items() if key != DIGEST}, sort_keys=True)
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        digest.update(f"{name} {_described(arrays[name])}".encode())
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.hexdigest()
 
 
 def _described(array: Any) -> str:

@@ -22,15 +22,15 @@ FETCH_AGAIN = "it may be truncated, or not the official file: fetch it again"
 
 
 @contextmanager
-def reading(path: Path, what: str) -> Iterator[None]:
-    """Turn whatever a parser raises over a broken file into an error that names the file."""
+def reading(path: Path, what: str, remedy: str = FETCH_AGAIN) -> Iterator[None]:
+    """Turn whatever a parser raises over a broken file into an error that names the file, and what to do."""
     try:
         yield
     except DataError:
         raise
     except Exception as error:  # parsers of foreign formats fail in their own ways: MatReadError, BadZipFile, ...
         reason = " ".join(f"{type(error).__name__}: {error}".split())  # some have several lines
-        raise DataError(f"{path} cannot be read as {what} ({reason}); {FETCH_AGAIN}") from error
+        raise DataError(f"{path} cannot be read as {what} ({reason}); {remedy}") from error
 
 
 def first_few(items: Iterable[object], shown: int = 3) -> str:

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
 from aezsl.arrays import Array, Mask, unit_rows
+from aezsl.errors import ParameterError
 from aezsl.evaluation.ranking import top_k
 from aezsl.kinds import Count, CountOrNone, Positive
 from aezsl.methods.base import Needs, ZeroShotClassifier
@@ -113,7 +114,7 @@ class AMP(ZeroShotClassifier):
         """Refuse, beside single values, the variant that needs a neighbour and is given none."""
         super().check_parameters()
         if self.variant == "direct" and not self.k_seen:
-            raise ValueError("variant='direct' needs k_seen of at least 1, got 0: set it by set_params(k_seen=...)")
+            raise ParameterError("variant='direct' needs k_seen of at least 1, got 0: set it by set_params(k_seen=...)")
 
     def _fit(self, seen: SeenData) -> None:
         U, l = seen.spectrum()

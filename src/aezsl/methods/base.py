@@ -10,15 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import SeenStatistics
+from aezsl.errors import DataError
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods.checks import check_rows, check_scores, check_semantics, solvable
+from aezsl.methods.checks import check_rows, check_scores, check_semantics, solvable, warn_of_ties
 from aezsl.methods.classifiers import LinearClassifier, ScoringClassifier, TargetClassifier
 from aezsl.methods.parameters import Declared
 from aezsl.methods.seen import SeenData
 from aezsl.methods.targets import Targets
 
-#: What a method learns from: sums over the samples, all samples at once, or passes over them.
-Needs = Literal["statistics", "samples", "epochs"]
+#: What a method learns from: sums over the samples; these, and the samples once more, block by block; all samples at
+#: once; or passes over them.
+Needs = Literal["statistics", "blocks", "samples", "epochs"]
 
 
 class ZeroShotClassifier(Declared):
@@ -69,13 +71,14 @@ class ZeroShotClassifier(Declared):
         if isinstance(X, SeenStatistics) and S is None:
             y, S = None, y
         if S is None:
-            raise ValueError("fit needs the semantics S of the seen classes: fit(X, y, S), or fit(statistics, S=S)")
+            raise DataError("fit needs the semantics S of the seen classes: fit(X, y, S), or fit(statistics, S=S)")
         return self.fit_seen(SeenData(X, y, S))
 
     def fit_seen(self, seen: SeenData) -> Self:
         """Learn from checked data, sharing what other fits on the same object have computed."""
-        if seen.from_statistics and self.needs != "statistics":
-            raise ValueError(f"{type(self).__name__} learns from {self.needs}, not from statistics: give X, y and S")
+        enough = self.needs == "statistics" or (self.needs == "blocks" and seen.rows is not None)
+        if seen.from_statistics and not enough:
+            raise DataError(f"{type(self).__name__} learns from {self.needs}, not from statistics: give X, y and S")
         self.check_parameters()
         self.n_features_in_, self.n_semantics_in_ = seen.n_features, seen.S.shape[1]
         with solvable(self, "learnt from these data"):
@@ -105,6 +108,8 @@ class ZeroShotClassifier(Declared):
             classifier = self._adapt(targets)
         if classifier.classifiers is not None:
             check_scores(classifier.classifiers, self)
+            if getattr(classifier, "offset", None) is None:
+                warn_of_ties(classifier.classifiers, self)
         return classifier
 
     def decision_function(self, X: ArrayLike, S_target: ArrayLike) -> Array:
@@ -132,7 +137,7 @@ class ZeroShotClassifier(Declared):
         """Become fitted with the values ``get_state`` gave; no other name is set."""
         for name, value in state.items():
             if not name.isidentifier() or not name.endswith("_") or name.startswith("_") or hasattr(type(self), name):
-                raise ValueError(f"{type(self).__name__} has no fitted value {name!r}: give what get_state gave")
+                raise DataError(f"{type(self).__name__} has no fitted value {name!r}: give what get_state gave")
             setattr(self, name, value)
         return self
 

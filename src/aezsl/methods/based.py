@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from aezsl.errors import DataError
 from aezsl.methods.base import LinearZeroShotClassifier, Needs, ZeroShotClassifier
 from aezsl.methods.checks import check_rows
 from aezsl.methods.classifiers import PoolClassifier, TargetClassifier
@@ -93,9 +94,9 @@ class BasedMethod(ZeroShotClassifier):
     def set_state(self, state: Mapping[str, Any]) -> Self:
         """Become fitted with the values ``get_state`` gave."""
         if missing := [name for name in self.stage_state if name not in state]:
-            raise ValueError(f"{type(self).__name__} needs {', '.join(missing)} in its state: give what get_state gave")
-        of_base = {name: value for name, value in state.items() if name not in self.stage_state}
-        self._adopt(self._base_class()(**self.base_params()).set_state(of_base))
+            raise DataError(f"{type(self).__name__} needs {', '.join(missing)} in its state: give what get_state gave")
+        base_state = {name: value for name, value in state.items() if name not in self.stage_state}
+        self._adopt(self._base_class()(**self.base_params()).set_state(base_state))
         for name in self.stage_state:
             setattr(self, name, state[name])
         return self
@@ -106,7 +107,7 @@ class BasedMethod(ZeroShotClassifier):
 
     def _adopt(self, base: ZeroShotClassifier) -> None:
         if not isinstance(base, self._base_class()):
-            raise ValueError(f"{type(self).__name__} builds on {self.base}, not on {type(base).__name__}")
+            raise DataError(f"{type(self).__name__} builds on {self.base}, not on {type(base).__name__}")
         self.check_parameters()
         self._base = base
         self.n_features_in_, self.n_semantics_in_ = base.n_features_in_, base.n_semantics_in_

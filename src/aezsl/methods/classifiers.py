@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aezsl.arrays import Array, Labels, digest
 from aezsl.evaluation.ranking import Ranking, top_k, top_k_products
-from aezsl.methods.checks import check_rows, check_scores
+from aezsl.methods.checks import check_rows, check_scores, warn_of_ties
 from aezsl.methods.history import LabelHistory
 
 if TYPE_CHECKING:
@@ -124,7 +124,9 @@ class ScoringClassifier(TargetClassifier):
         return cls(model, state["S_target"], {name: value for name, value in state.items() if name != "S_target"})
 
     def _scores(self, X: Array) -> Array:
-        return check_scores(self.model._scores(X, **self.parts), self.model)
+        scores = check_scores(self.model._scores(X, **self.parts), self.model)
+        warn_of_ties(scores, self.model)
+        return scores
 
 
 class PoolClassifier(TargetClassifier):
@@ -160,7 +162,7 @@ class PoolClassifier(TargetClassifier):
         return self.rounds.table()
 
     def rank(self, X: ArrayLike, k: int) -> Ranking:
-        """For the pool the final label first, then the classes as the ranker orders them; new samples by score."""
+        """The pool has its final labels first, then the classes as the ranker orders them; new samples go by score."""
         X = self._check(X)
         return self.ranker.rank(X, k).with_first(self.labels) if self._is_pool(X) else self.scorer.rank(X, k)
 

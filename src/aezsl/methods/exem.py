@@ -8,10 +8,11 @@ from annotated_types import Gt, Le
 from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array
-from aezsl.data.statistics import class_sums
+from aezsl.data.statistics import class_squares
+from aezsl.errors import DataError
 from aezsl.kinds import Count, Positive
 from aezsl.machine.workers import run_side_by_side
-from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.base import Needs, ZeroShotClassifier
 from aezsl.methods.seen import SeenData
 
 
@@ -35,8 +36,8 @@ class EXEM(ZeroShotClassifier):
     leaves a grid valid for features of any scale. The solver stops at ``tol`` 0.01 (libsvm's default: 0.001), which
     moves an exemplar by a few thousandths of its spread and takes a part of the time.
 
-    It learns from all samples, not from their statistics: the standard deviation of every single class along components
-    that are known only once all samples have been summed needs second moments of every class, or a second pass.
+    It learns from statistics and a second pass over the samples, block by block: the components, along which the
+    standard deviation of every single class is wanted, are known only once all samples have been summed.
 
     Parameters
     ----------
@@ -69,6 +70,7 @@ class EXEM(ZeroShotClassifier):
         "gamma": [0.25, 1.0, 4.0],  # for semantics of unit length
     }
     own_threads: ClassVar[bool] = True
+    needs: ClassVar[Needs] = "blocks"
     citation: ClassVar[str] = (
         "S. Changpinyo, W.-L. Chao and F. Sha. Predicting visual exemplars of unseen classes for zero-shot "
         "learning. ICCV 2017."
@@ -86,7 +88,7 @@ class EXEM(ZeroShotClassifier):
         mean, U, _ = seen.centred_spectrum()
         q = min(self.n_components, U.shape[1])
         if not q:
-            raise ValueError("X must vary: all training samples are the same, so there is nothing to tell classes by")
+            raise DataError("X must vary: all training samples are the same, so there is nothing to tell classes by")
         V, deviation = seen.once("exem", lambda: _exemplars(seen))
         self.S_, self.gamma_ = seen.S, float(self.gamma)
         self.mean_, self.components_ = mean, U[:, :q]
@@ -134,8 +136,8 @@ class EXEM(ZeroShotClassifier):
 def _exemplars(seen: SeenData) -> tuple[Array, Array]:
     """Class means (Cs, r) on the principal components, and the standard deviation (r,) within classes."""
     mean, U, _ = seen.centred_spectrum()
-    Z, y = (seen.X - mean) @ U, seen.y
-    counts = np.bincount(y)[:, None]
-    V = class_sums(Z, y, len(seen.S)) / counts
-    variance = class_sums(np.square(Z - V[y]), y, len(seen.S)) / np.maximum(counts - 1, 1)
+    assert seen.rows is not None  # fit has asked for them
+    rows, y = seen.rows
+    V = (seen.class_means() - mean) @ U
+    variance = class_squares(rows, y, mean, U, V) / np.maximum(np.bincount(y) - 1, 1)[:, None]
     return V, np.sqrt(variance).mean(axis=0)

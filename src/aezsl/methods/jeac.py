@@ -14,6 +14,7 @@ from aezsl.methods.classifiers import ScoringClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.linalg import row_space_eigh
+from aezsl.methods.shared.metric import whitened, whitening
 from aezsl.methods.shared.prototypes import nearest, squared_distances, squared_error
 from aezsl.methods.targets import Targets
 from aezsl.methods.transductive import TransductiveMethod
@@ -47,7 +48,9 @@ class JEaC(TransductiveMethod):
 
     What differs: the start is ``ridge`` by default, which was better on validation classes of CUB. In the paper's
     clustering a seen sample may leave the cluster of its class at a price; here the price is infinite, so that class
-    sums suffice and no training sample has to be kept with the model.
+    sums suffice and no training sample has to be kept with the model. Squared distances suit features whose classes
+    are round; where images of a class differ more by something else, such as who drew them, that decides instead.
+    ``shrinkage``, which is searched beside the paper's distances, gives less weight to what varies within seen classes.
 
     Parameters
     ----------
@@ -55,6 +58,9 @@ class JEaC(TransductiveMethod):
         Weight of the pool; must be positive.
     gam : float
         Weight of the map's norm; must be positive.
+    shrinkage : float or None
+        Distances, in the objective too, are those of the within-class covariance of the seen classes, shrunk towards a
+        sphere by this much; None: of the features as they are, as in the paper.
     start : {"ridge", "clusters"}
         Where the first labels come from.
     seed : int
@@ -66,13 +72,15 @@ class JEaC(TransductiveMethod):
 
     lam: Positive = 1.0
     gam: Positive = 1.0
+    shrinkage: Positive | None = None
     start: Literal["ridge", "clusters"] = "ridge"
     seed: Seed = 0
     max_rounds: Count = 100
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
+        "shrinkage": [None, 0.3],  # the paper's distances, and those of the seen classes' metric
         "lam": [0.1, 0.3, 1.0, 3.0],  # a sample of the pool against a seen one
-        "gam": [0.1, 1.0, 10.0],  # for semantics of unit length
+        "gam": [1.0, 10.0, 30.0],  # for semantics of unit length
     }
     #: The map of the seen classes alone rules towards small lam.
     cautious_by: ClassVar[Mapping[str, int]] = {"lam": -1}
@@ -86,12 +94,16 @@ class JEaC(TransductiveMethod):
     counts_: Labels
     sums_: Array
     energy_: float
+    metric_: Array
 
     def _fit(self, seen: SeenData) -> None:
-        self.S_, self.counts_, self.sums_ = seen.S, seen.statistics.counts, seen.statistics.sums
-        self.energy_ = seen.once("jeac", lambda: _sum_of_squares(seen.statistics))
+        self.metric_ = seen.once(("whitening", self.shrinkage), lambda: whitening(seen.statistics, self.shrinkage))
+        self.S_, self.counts_ = seen.S, seen.statistics.counts
+        self.sums_ = whitened(seen.statistics.sums, self.metric_)
+        self.energy_ = seen.once("jeac", lambda: _sum_of_squares(seen.statistics))  # the metric keeps it
 
     def _learn(self, S_target: Array, pool: Array, targets: Targets) -> tuple[ScoringClassifier, LabelHistory]:
+        pool = whitened(pool, self.metric_)
         # Outside of what the signatures span D is zero, so all happens on an orthonormal basis of it.
         basis, _ = row_space_eigh(np.vstack([self.S_, S_target]))
         S, A = self.S_ @ basis, S_target @ basis
@@ -118,7 +130,7 @@ class JEaC(TransductiveMethod):
         return nearest(clustering.centres, signatures)[clustering.clusters]
 
     def _scores(self, X: Array, signatures: Array) -> Array:  # type: ignore[override]
-        return -squared_distances(X, signatures)
+        return -squared_distances(whitened(X, self.metric_), signatures)
 
 
 class Clustering(NamedTuple):
@@ -157,7 +169,7 @@ def cluster_with_seen(Z: Array, counts: Labels, sums: Array, n_new: int, seed: i
 
 
 def _sum_of_squares(statistics: SeenStatistics) -> float:
-    """Of all entries of all samples."""
+    """The sum of squares of all entries of all samples."""
     if statistics.gram is not None:
         return float(statistics.gram.trace())
     assert statistics.rows is not None  # one of the two is always there

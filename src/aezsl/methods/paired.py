@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aezsl.arrays import Array, unit_rows
+from aezsl.errors import DataError
 from aezsl.methods.base import Needs, ZeroShotClassifier
 from aezsl.methods.classifiers import ScoringClassifier
 from aezsl.methods.history import LabelHistory
@@ -31,7 +32,7 @@ class Paired(ZeroShotClassifier):
 
     def _fit(self, seen: SeenData) -> None:
         if seen.n_features != seen.S.shape[1]:
-            raise ValueError(
+            raise DataError(
                 f"{type(self).__name__} compares images with classes in one space, but features have "
                 f"{seen.n_features} numbers and semantics {seen.S.shape[1]}: take both from a pair like CLIP"
             )

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, get_origin
 
 from sklearn.base import BaseEstimator
 
+from aezsl.errors import ParameterError
 from aezsl.kinds import accepts, describe
 
 #: What ``get_origin`` gives for a ClassVar.
@@ -20,7 +21,7 @@ class Declared(BaseEstimator):
     writes its own ``__init__`` keeps it.
     """
 
-    #: Parameters of a parent that are none here, with the value they keep.
+    #: Parameters of a parent that are not parameters here, with the value they keep.
     fixed: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -50,7 +51,7 @@ class Declared(BaseEstimator):
         for parameter in self.declared():
             kind, value = kind_of(parameter), getattr(self, parameter.name)
             if not accepts(kind, value):
-                raise ValueError(
+                raise ParameterError(
                     f"{parameter.name} of {type(self).__name__} must be {describe(kind)}, got {value!r}: set it by "
                     f"set_params({parameter.name}=...)"
                 )

@@ -1,8 +1,9 @@
-"""All there is to say of every method, in one line each; no other file lists methods by name."""
+"""All there is to say about every method, one entry per method; no other file lists methods by name."""
 
 from dataclasses import dataclass
 from importlib import import_module
 
+from aezsl.errors import ParameterError
 from aezsl.methods.base import Needs, ZeroShotClassifier
 
 
@@ -67,7 +68,7 @@ _ENTRIES = (
     Entry("eszsl_lr", "ESZSL_LR", "refinement.eszsl_lr:ESZSLLR", "statistics", refines="eszsl", pool=True),
     Entry("eszsl_net", "ESZSL (network)", "daezsl.eszsl_net:ESZSLNet", "epochs", large_scale=True),
     Entry("eszsl_t", "ESZSL_T", "propagation.eszsl_t:ESZSLT", "statistics", refines="eszsl", pool=True),
-    Entry("exem", "EXEM", "exem:EXEM"),
+    Entry("exem", "EXEM", "exem:EXEM", "blocks"),
     Entry("iap", "IAP", "iap:IAP"),
     Entry("jeac", "Shojaee and Baghshah", "jeac:JEaC", "statistics", pool=True),
     Entry("jlse", "JLSE", "jlse:JLSE"),
@@ -104,7 +105,7 @@ UNPAIRED: list[str] = [name for name, entry in METHODS.items() if not entry.pair
 def method_class(name: str) -> type[ZeroShotClassifier]:
     """The class registered under ``name``."""
     if name not in METHODS:
-        raise ValueError(f"unknown method {name!r}; expected one of: {', '.join(sorted(METHODS))}")
+        raise ParameterError(f"unknown method {name!r}; expected one of: {', '.join(sorted(METHODS))}")
     return METHODS[name].load()
 
 
@@ -113,7 +114,7 @@ def method_name(model: ZeroShotClassifier) -> str:
     place = f"{type(model).__module__}:{type(model).__name__}".removeprefix("aezsl.methods.")
     name = next((entry.name for entry in METHODS.values() if entry.place == place), None)
     if name is None:
-        raise ValueError(f"{place} is not a registered method; add it to aezsl.methods.registry")
+        raise ParameterError(f"{place} is not a registered method; add it to aezsl.methods.registry")
     return name
 
 
@@ -122,7 +123,7 @@ def make_method(name: str, **params: object) -> ZeroShotClassifier:
     cls = method_class(name)
     known = cls().get_params()
     if unknown := sorted(set(params) - set(known)):
-        raise ValueError(
+        raise ParameterError(
             f"{name} has no parameter {', '.join(unknown)}; it takes: {', '.join(sorted(known)) or 'none'}"
         )
     return cls(**params)

@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
 
 from aezsl.arrays import Array, Labels
+from aezsl.errors import DataError
 from aezsl.kinds import Count, NotNegative, Positive, Seed
 from aezsl.methods.base import ZeroShotClassifier
 from aezsl.methods.seen import SeenData
@@ -163,7 +164,7 @@ class SECML(ZeroShotClassifier):
         if isinstance(self.n_components, float):
             return max(1, round(self.n_components * a))
         if self.n_components > round(MOST * a):
-            raise ValueError(
+            raise DataError(
                 f"n_components must be at most {round(MOST * a)} for {a} semantic dimensions, got {self.n_components}: "
                 "give fewer, or a share of the dimensions"
             )

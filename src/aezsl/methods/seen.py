@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aezsl.arrays import Array, Labels
+from aezsl.data.mapped_arrays import Rows
 from aezsl.data.once import Once
-from aezsl.data.statistics import SeenStatistics
+from aezsl.data.statistics import SeenStatistics, class_sums
+from aezsl.errors import DataError
 from aezsl.methods.checks import check_counts, check_labels, check_rows, check_semantics
-from aezsl.methods.shared.linalg import moment_eigh, row_space_eigh
+from aezsl.methods.shared.linalg import centred_moment_eigh, moment_eigh, row_space_eigh
 
 T = TypeVar("T")
 
@@ -29,24 +31,33 @@ class SeenData:
     Fits on the same object share what depends on no searched parameter (``shared``); fits on equal samples, of
     whichever methods, share sums and decompositions where they are given the same ``spectra``. A fit on an object of
     its own shares nothing, so that what it costs does not depend on who came before.
+
+    rows : where the samples are and their classes, beside statistics, for a method that reads them once more.
     """
 
     def __init__(
-        self, X: ArrayLike | SeenStatistics, y: ArrayLike | None, S: ArrayLike, spectra: Spectra | None = None
+        self,
+        X: ArrayLike | SeenStatistics,
+        y: ArrayLike | None,
+        S: ArrayLike,
+        spectra: Spectra | None = None,
+        rows: tuple[Rows, Labels] | None = None,
     ) -> None:
         self.S: Array = check_semantics("S", S).copy()  # the caller's array may change later
         if len(self.S) < 2:
-            raise ValueError(f"S must describe at least two seen classes, got {len(self.S)}")
+            raise DataError(f"S must describe at least two seen classes, got {len(self.S)}")
         self._samples: tuple[Array, Labels] | None = None
+        self._rows = rows
         if isinstance(X, SeenStatistics):
             if len(X.counts) != len(self.S):
-                raise ValueError(f"the statistics are of {len(X.counts)} classes, but S describes {len(self.S)}")
+                raise DataError(f"the statistics are of {len(X.counts)} classes, but S describes {len(self.S)}")
             check_counts(X.counts)
             self.statistics, self.n_features = X, X.sums.shape[1]
         else:
-            rows = check_rows("X", X, what="features")
-            self._samples = rows, check_labels(np.empty(0) if y is None else y, len(rows), len(self.S))
-            self.n_features = rows.shape[1]
+            checked = check_rows("X", X, what="features")
+            self._samples = checked, check_labels(np.empty(0) if y is None else y, len(checked), len(self.S))
+            self._rows = Rows(self.X, slice(None)), self.y
+            self.n_features = checked.shape[1]
         self._spectra = Spectra(Once(), Once()) if spectra is None else spectra
         self.shared = Once()
 
@@ -54,6 +65,16 @@ class SeenData:
     def from_statistics(self) -> bool:
         """Whether only statistics are known."""
         return self._samples is None
+
+    @property
+    def rows(self) -> tuple[Rows, Labels] | None:
+        """The samples and their classes, to be read block by block, where it is known where they are."""
+        return self._rows
+
+    @property
+    def _stays_in_file(self) -> bool:
+        """Whether no copy of the samples is made: they are mapped from a file, in single precision, or not here."""
+        return self.from_statistics or self.X.dtype != np.float64
 
     @property
     def X(self) -> Array:
@@ -67,7 +88,7 @@ class SeenData:
 
     def _known(self) -> tuple[Array, Labels]:
         if self._samples is None:
-            raise ValueError("this method learns from all samples, and was given their statistics: give X, y and S")
+            raise DataError("this method learns from all samples, and was given their statistics: give X, y and S")
         return self._samples
 
     @cached_property
@@ -83,10 +104,18 @@ class SeenData:
         """The mean (d,) of the samples, and U, l of the samples without it."""
 
         def compute() -> tuple[Array, Array, Array]:
+            if self._stays_in_file:
+                return centred_moment_eigh(self.statistics)
             mean = self.X.mean(axis=0, dtype=np.float64)
             return mean, *row_space_eigh(self.X - mean)
 
         return self._spectra.features("centred spectrum", compute)
+
+    def class_means(self) -> Array:
+        """(Cs, d) the mean of the samples of each class; in memory without the other sums."""
+        if self._stays_in_file:
+            return self.statistics.means
+        return class_sums(self.X, self.y, len(self.S)) / np.bincount(self.y)[:, None]
 
     def semantic_spectrum(self) -> tuple[Array, Array]:
         """V (a, r) and t (r,) of ``S'S = V diag(t) V'`` on the row space of S."""

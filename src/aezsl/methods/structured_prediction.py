@@ -12,6 +12,7 @@ from aezsl.kinds import Count, NotNegative, Positive, Seed
 from aezsl.methods.classifiers import ScoringClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.seen import SeenData
+from aezsl.methods.shared.metric import whitened, whitening
 from aezsl.methods.shared.prototypes import nearest, signature_map, squared_distances, squared_error
 from aezsl.methods.targets import Targets
 from aezsl.methods.transductive import TransductiveMethod
@@ -30,13 +31,17 @@ class StructuredPrediction(TransductiveMethod):
     with :math:`\pi` a permutation: one cluster per class. Every round is a block of descent each: :math:`P_c` is the
     mean of its samples and of ``kappa`` copies of :math:`P^0_c`, clusters are matched with classes at the least total
     distance, samples take the nearest :math:`P_c`. It ends when no label changes. A class without samples stays at
-    :math:`P^0_c`. ``kappa`` 0 is k-means from :math:`P^0`, a large one the nearest predicted place.
+    :math:`P^0_c`. ``kappa`` 0 is k-means from :math:`P^0`, a large one the nearest predicted place. With
+    ``unit_length`` samples, places and means all lie on the unit sphere: the best :math:`P_c` is the direction of that
+    mean. (A mean of unit vectors is shorter than they are, the more so the more samples it is of; left as it is, large
+    clusters would be near to everything and small ones, kept at their place, far from it.)
 
     The latent space is ``visual``, where :math:`P^0 = A D` by the ridge regression D from semantics to features,
 
     .. math:: D = (S'NS + \mathrm{gam}\, I)^{-1} S'Y'X, \qquad N = \mathrm{diag}(Y'1)
 
-    or ``semantic``, where :math:`P^0 = A` and samples are mapped by the ridge regression from features to semantics.
+    or ``semantic``, where :math:`P^0 = A` and samples are mapped by the ridge regression from features to semantics,
+    both relative to the mean of the seen classes (``centre``).
 
     Confirmed by the paper's abstract and introduction: batch prediction at test time for the whole pool, compact
     clusters whose predicted places are off, MAP estimation with Gaussian parameters. Confirmed by a later paper's
@@ -47,6 +52,9 @@ class StructuredPrediction(TransductiveMethod):
     What differs: the paper learns a bilinear similarity of its own (as in JLSE) as the base, here it is a ridge
     regression, because the clustering is what this method adds and features of today cluster well as they are.
     Matching is a step of the descent instead of one at the end, so that one objective stands behind all rounds.
+    Clusters must be those of classes: where images of a class differ more by something else, such as who drew them,
+    ``shrinkage`` gives that less weight. It is a similarity learnt on seen classes, as the paper's is, and searched
+    beside plain distances.
 
     Parameters
     ----------
@@ -57,7 +65,12 @@ class StructuredPrediction(TransductiveMethod):
     space : {"visual", "semantic"}
         Where samples and classes are compared.
     unit_length : bool
-        Bring samples and predicted places to unit length.
+        Bring samples, predicted places and means to unit length.
+    centre : bool
+        Semantics are relative to the mean of the seen ones; for ``semantic`` only.
+    shrinkage : float or None
+        Distances are those of the within-class covariance of the seen classes, shrunk towards a sphere by this much;
+        None: of the features as they are. For ``visual`` only.
     match : bool
         Match clusters with classes in every round. It assumes that most target classes occur in the pool.
     start : {"prototypes", "clusters"}
@@ -73,6 +86,8 @@ class StructuredPrediction(TransductiveMethod):
     kappa: NotNegative = 0.0
     space: Literal["visual", "semantic"] = "visual"
     unit_length: bool = True
+    centre: bool = True
+    shrinkage: Positive | None = None
     match: bool = True
     start: Literal["prototypes", "clusters"] = "prototypes"
     n_init: Count = 10
@@ -80,7 +95,8 @@ class StructuredPrediction(TransductiveMethod):
     max_rounds: Count = 100
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "gam": [0.1, 1.0, 10.0, 100.0],  # for semantics of unit length
+        "shrinkage": [None, 0.3],  # the paper's distances, and those of the seen classes' metric
+        "gam": [1.0, 10.0, 30.0],  # for semantics of unit length
         "kappa": [0.0, 10.0, 50.0],  # against the samples of a class
     }
     #: Prototypes stay nearer to their predicted places the larger kappa is.
@@ -89,22 +105,28 @@ class StructuredPrediction(TransductiveMethod):
     against_collapse: ClassVar[str] = "a larger kappa keeps classes nearer to where their semantics put them"
 
     map_: Array
+    mean_: Array
+    metric_: Array
 
     def _fit(self, seen: SeenData) -> None:
+        self.mean_ = seen.S.mean(axis=0) if self.centre and self.space == "semantic" else np.zeros(seen.S.shape[1])
+        shrinkage = self.shrinkage if self.space == "visual" else None
+        self.metric_ = seen.once(("whitening", shrinkage), lambda: whitening(seen.statistics, shrinkage))
         if self.space == "visual":
-            self.map_ = signature_map(seen.S, seen.statistics, self.gam)
+            self.map_ = whitened(signature_map(seen.S, seen.statistics, self.gam), self.metric_)
         else:
             U, l = seen.spectrum()
-            self.map_ = U @ ((U.T @ (seen.statistics.sums.T @ seen.S)) / (l + self.gam)[:, None])
+            goals = self.places(seen.S)
+            self.map_ = U @ ((U.T @ (seen.statistics.sums.T @ goals)) / (l + self.gam)[:, None])
 
     def places(self, S: Array) -> Array:
         """Where classes with semantics S (C, a) are expected in the latent space."""
-        P0 = S @ self.map_ if self.space == "visual" else S
+        P0 = S @ self.map_ if self.space == "visual" else S - self.mean_
         return unit_rows(P0) if self.unit_length else P0
 
     def latent(self, X: Array) -> Array:
         """Samples X (m, d) in the latent space."""
-        Z = X if self.space == "visual" else X @ self.map_
+        Z = whitened(X, self.metric_) if self.space == "visual" else X @ self.map_
         return unit_rows(Z) if self.unit_length else Z
 
     def _learn(self, S_target: Array, pool: Array, targets: Targets) -> tuple[ScoringClassifier, LabelHistory]:
@@ -126,9 +148,12 @@ class StructuredPrediction(TransductiveMethod):
 
     def _means(self, Z: Array, labels: Labels, P0: Array) -> Array:
         """The means P given the labels, in the order of the classes they are matched with."""
-        weights = np.bincount(labels, minlength=len(P0))[:, None] + self.kappa
         sums = class_sums(Z, labels, len(P0)) + self.kappa * P0
-        P: Array = np.where(weights > 0, sums / np.where(weights > 0, weights, 1), P0)
+        if self.unit_length:
+            P: Array = np.where(sums.any(axis=1, keepdims=True), unit_rows(sums), P0)
+        else:
+            weights = np.bincount(labels, minlength=len(P0))[:, None] + self.kappa
+            P = np.where(weights > 0, sums / np.where(weights > 0, weights, 1), P0)
         if not self.match:
             return P
         distances = squared_distances(P0, P)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
 from aezsl.arrays import Array
-from aezsl.data.once import Once
+from aezsl.data.once import Once, SameObject
 
 T = TypeVar("T")
 
@@ -14,7 +14,8 @@ T = TypeVar("T")
 class Targets:
     """Target classes S (C, a), and the unlabelled pool X (m, d) where there is one.
 
-    A grid adapts many models to one object: what depends on no searched parameter is computed once.
+    A grid adapts many models to one object. What they find out about the targets on the way, and what depends on no
+    searched parameter, is kept here (``once``), so that only the first of them computes it.
     """
 
     S: Array
@@ -24,12 +25,14 @@ class Targets:
     _shared: Once = field(default_factory=Once, repr=False)
 
     def once(self, owner: object, key: Hashable, compute: Callable[[], T]) -> T:
-        """What all models share that hold the same ``owner`` (an array or a model they were fitted with)."""
+        """The value of ``key`` that all models share which hold the very same ``owner``; the first one computes it.
 
-        def kept() -> tuple[object, T]:
-            return owner, compute()  # the owner lives on with the value, or another object could get its id
-
-        return self._shared((id(owner), key), kept)[1]
+        owner : what the value depends on beside the targets, by identity: an array that fits on the same seen data
+            share (``SeenData.once``), or the base that points of a grid share. A model fitted to other data holds
+            another object and gets a value of its own. None for what depends on targets and pool alone.
+        key : what else the value depends on, its name first.
+        """
+        return self._shared((SameObject(owner), key), compute)
 
     def for_one_model(self) -> Self:
         """The same targets, with all that is shared, for a model that is not repeated along the grid."""

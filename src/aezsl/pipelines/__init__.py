@@ -3,7 +3,14 @@
 from functools import partial, update_wrapper
 from typing import Any
 
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+
 
 def with_fixed(function: Any, **arguments: Any) -> Any:
     """A node function with some arguments fixed, which still shows its own name."""
     return update_wrapper(partial(function, **arguments), function)
+
+
+def clear_checkpoint(checkpoint: CheckpointFolder, trained: Any) -> None:
+    """Remove the checkpoints of a training; a node that takes the trained model, so that it is saved before."""
+    checkpoint.clear()

@@ -11,6 +11,7 @@ import pandas as pd
 from aezsl.arrays import Array
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
+from aezsl.errors import ParameterError
 from aezsl.methods import LinearClassifier
 from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.eszsl import ESZSL
@@ -150,7 +151,7 @@ def explain_mapping(
     names, S = problem.target_names, problem.S_target
     name = settings["class_name"] or (cases["cases"][0]["class_name"] if cases["cases"] else names[0])
     if name not in names:
-        raise ValueError(
+        raise ParameterError(
             f"qualitative.class_name is {name!r}, which is not a target class; it must be one such as {names[0]!r}"
         )
     c = names.index(name)

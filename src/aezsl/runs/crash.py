@@ -15,30 +15,14 @@ from aezsl.errors import AezslError
 LOG_FILE = "info.log"
 LARGEST = 2**20
 
-PACKAGE = Path(__file__).parents[1]
-
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
 
 def own_error(error: BaseException | None) -> BaseException | None:
     """The project's error behind what Kedro raises: datasets wrap whatever their loading raises."""
-    while error is not None and not _is_own(error):
+    while error is not None and not isinstance(error, AezslError):
         error = error.__cause__ if type(error).__module__.startswith("kedro") else None
     return error
-
-
-def _is_own(error: BaseException) -> bool:
-    """Whether the project says it in words: an error of its own, or a ValueError that its own code raises.
-
-    The mathematics raises ValueError, as scikit-learn's conventions want it. One that a library raises on the way is
-    an accident: its last line in this package does not raise, it calls.
-    """
-    if isinstance(error, AezslError):
-        return True
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames or not isinstance(error, ValueError | FileNotFoundError):
-        return False
-    return Path(frames[-1].filename).is_relative_to(PACKAGE) and (frames[-1].line or "").startswith("raise ")
 
 
 def install() -> None:
@@ -46,8 +30,17 @@ def install() -> None:
     if getattr(sys.excepthook, "of_aezsl", False):
         return
     sys.excepthook = make_hook(sys.excepthook)
-    # Kedro's node repeats the message of every error; the sentence is the last thing a user reads, and once.
-    logging.getLogger("kedro.pipeline.node").addFilter(lambda _: own_error(sys.exc_info()[1]) is None)
+    for handler in logging.getLogger().handlers:
+        if handler.get_name() == "rich":
+            handler.addFilter(_is_worth_a_line)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Beside an error of the project, nothing of Kedro's: its node repeats the message, its runner tells how to resume.
+
+    The sentence is all that a user reads, and once; the log file has the rest.
+    """
+    return not record.name.startswith("kedro.") or own_error(sys.exc_info()[1]) is None
 
 
 def make_hook(others: Hook) -> Hook:

@@ -21,6 +21,7 @@ HOST, PID, STARTED = "process.host", "process.pid", "process.started"
 
 #: The view of an experiment that shows what matters at once: MLflow opens it at ?viewStateShareKey=results.
 VIEW = "results"
+_RUN_NAME = "attributes.`Run Name`"  # always there; names of runs have three parts
 _COLUMNS = (
     *("tags.`kind`", "tags.`method`", "tags.`split`", "metrics.`per_class_accuracy`"),
     *("metrics.`per_class_accuracy_low`", "metrics.`per_class_accuracy_high`", "metrics.`hit_at_5`"),
@@ -44,11 +45,17 @@ def prepare_database(uri: str, experiment: Mapping[str, Any]) -> None:
     if not name or name == ":memory:":
         return
     path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        if not path.exists() or not path.stat().st_size:
-            _create(path)
-        _open(uri, path, experiment)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_name(f".{path.name}.lock")):
+            if not path.exists() or not path.stat().st_size:
+                _create(path)
+            _open(uri, path, experiment)
+    except OSError as error:
+        raise NotReadyError(
+            f"{path.absolute()}, where MLflow keeps runs, cannot be made or opened ({error}): make its folder "
+            "writable, or name another place by the environment variable MLFLOW_TRACKING_URI"
+        ) from error
 
 
 def _create(path: Path) -> None:
@@ -98,7 +105,9 @@ def save_view(experiment_id: str) -> None:
 
     client = mlflow.MlflowClient()
     widths = {column: max(100, 6 * len(column)) for column in _COLUMNS}  # pixels, so that headings are not cut off
-    view = json.dumps({"selectedColumns": _COLUMNS, "columnOrder": _COLUMNS, "columnWidths": widths})
+    widths[_RUN_NAME] = 300
+    order = (_RUN_NAME, *_COLUMNS)
+    view = json.dumps({"selectedColumns": _COLUMNS, "columnOrder": order, "columnWidths": widths})
     key = f"mlflow.sharedViewState.{VIEW}"
     if client.get_experiment(experiment_id).tags.get(key) != view:
         client.set_experiment_tag(experiment_id, key, view)

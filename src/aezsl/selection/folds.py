@@ -64,25 +64,18 @@ def problem_folds(problem: Problem, settings: Mapping[str, Any]) -> list[Labels]
 
 def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Array, Labels, Array], ...]:
     """The data as (training, validation), each X, y, S with labels numbered again from 0."""
+    return tuple((np.asarray(rows), labels, S_part) for rows, labels, S_part in mapped_split(X, y, S, held_out))
+
+
+def mapped_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Rows, Labels, Array], ...]:
+    """As ``class_split``, without a copy of any sample."""
     is_held_out = np.zeros(len(S), dtype=bool)
     is_held_out[held_out] = True
     parts = []
     for classes in (~is_held_out, is_held_out):
-        renumbered = np.cumsum(classes) - 1
-        rows = classes[y]
-        parts.append((X[rows], renumbered[y[rows]], S[classes]))
+        rows = np.flatnonzero(classes[y])
+        parts.append((Rows(X, rows), (np.cumsum(classes) - 1)[y[rows]], S[classes]))
     return tuple(parts)
-
-
-def mapped_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[Rows, Labels, Array, Array]:
-    """The validation samples, their labels numbered again from 0, and semantics of validation and training classes.
-
-    As ``class_split``, without a copy of any sample.
-    """
-    is_held_out = np.zeros(len(S), dtype=bool)
-    is_held_out[held_out] = True
-    rows = np.flatnonzero(is_held_out[y])
-    return Rows(X, rows), (np.cumsum(is_held_out) - 1)[y[rows]], S[is_held_out], S[~is_held_out]
 
 
 def predict(classifier: TargetClassifier, X: Array | Rows) -> Labels:

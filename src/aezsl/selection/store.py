@@ -43,7 +43,7 @@ class SelectionStore:
         return table if intact and usable else None
 
     def save(self, table: pd.DataFrame) -> None:
-        """Keep the table in place of the former one, with a digest of itself: scores decide, so none may change."""
+        """Keep the table in place of the last one, with a digest of itself: a changed score could change the choice."""
         with written_whole(self.path) as path:
             path.write_text(
                 table.assign(digest=_digest(table.to_csv(index=False))).to_csv(index=False), encoding="utf-8"
@@ -54,12 +54,12 @@ class SelectionStore:
         return float(pd.read_csv(self.path)["mean"].iloc[0])
 
     def forget(self) -> None:
-        """Without a selection there are no scores: those of a former run are not of this one."""
+        """Remove the scores of an earlier run, where this run has none of its own."""
         self.path.unlink(missing_ok=True)
 
 
 def _digest(text: str) -> str:
-    """Of all cells of a table as text, but for the digest itself."""
+    """A digest of all cells of a table as text, without the column of the digest itself."""
     cells = pd.read_csv(StringIO(text), dtype=str, keep_default_na=False).drop(columns="digest", errors="ignore")
     return f"sha256-{hashlib.sha256(cells.to_csv(index=False).encode()).hexdigest()[:16]}"
 
@@ -72,7 +72,7 @@ def selection_key(fingerprint: str, *settings: Mapping[str, Any] | str) -> str:
 
 @cache
 def code_digest() -> str:
-    """Of every module that the scores may depend on, whether or not this run imports it."""
+    """A digest of every module that the scores may depend on, whether or not this run imports it."""
     root = Path(aezsl.__file__).parent
     files = sorted(file for part in CODE for file in [*(root / part).rglob("*.py"), root / part] if file.is_file())
     digest = hashlib.sha256()

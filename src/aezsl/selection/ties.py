@@ -39,7 +39,7 @@ def compared_to_best(table: pd.DataFrame, n_samples: int) -> pd.DataFrame:
 
 
 def standard_error(score: float, n_samples: int) -> float:
-    """Of a share of so many samples; of another mean of values from 0 to 1 it is the most it can be."""
+    """The standard error of a share of ``n_samples`` samples; an upper bound for other means of values from 0 to 1."""
     return float(np.sqrt(score * (1 - score) / n_samples))
 
 
@@ -59,7 +59,7 @@ def most_central_first(table: pd.DataFrame, grid: Mapping[str, Sequence[Any]]) -
     """The table with the row to choose first: of those with the best score the one in their middle.
 
     A point's place is that of its values among the sorted values of the grid, each parameter from 0 to 1; parameters
-    that are no numbers have no middle. Nearest to the mean place of the tied points comes first, then nearest to the
+    that are not numbers have no middle. Nearest to the mean place of the tied points comes first, then nearest to the
     middle of the grid, so that a corner, where next to nothing is regularised or all is, comes last.
     """
     tied = table[table["mean"] == table["mean"].max()]

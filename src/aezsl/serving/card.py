@@ -13,7 +13,7 @@ from aezsl.serving.trained import TrainedModel
 CLIP_BENCHMARK = {"accuracy": "acc1", "hit_at_5": "acc5", "per_class_accuracy": "mean_per_class_recall"}
 
 LIMITS = (
-    "Scores order classes; they are not probabilities.",
+    "Probabilities are calibrated on validation classes: among more classes, or harder ones, they promise too much.",
     "Images are best like those of training: same kind of pictures, same network, decoded in the same way.",
     "Classes are told apart as well as their descriptions do.",
 )
@@ -61,10 +61,7 @@ def model_card(
             "",
             "## Results on unseen classes",
             "",
-            *(
-                [f"| {key} | {100 * value:.2f} % |" for key, value in _headed(measured)]
-                or ["No test image has a label."]
-            ),
+            *_table(measured),
             "",
             "## Limits",
             "",
@@ -93,8 +90,10 @@ def _front_matter(name: str, benchmark: str, licence: str, metrics: Mapping[str,
     return lines + [f"    - {{type: {key}, value: {value:.6f}}}" for key, value in metrics.items()]
 
 
-def _headed(metrics: Mapping[str, float]) -> list[tuple[str, float]]:
-    return [(key, value) for key, value in metrics.items() if "." not in key and value <= 1]
+def _table(metrics: Mapping[str, float]) -> list[str]:
+    shown = {key: value for key, value in metrics.items() if "." not in key and value <= 1}
+    rows = [f"| {key} | {100 * value:.2f} % |" for key, value in shown.items()]
+    return ["| metric | |", "|---|---|", *rows] if rows else ["No test image has a label."]
 
 
 def _size(summary: Mapping[str, Any] | None) -> str:

@@ -16,13 +16,13 @@ import numpy as np
 
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import Confidence
-from aezsl.formats.npz import load_npz, save_npz
+from aezsl.formats.npz import check_unchanged, load_npz, save_npz
 from aezsl.methods import METHODS, TargetClassifier, ZeroShotClassifier, make_method, method_name
 from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 4
+VERSION = 5
 
 
 def save_trained(path: Path, trained: TrainedModel) -> None:
@@ -46,6 +46,7 @@ def load_trained(path: Path) -> TrainedModel:
         targets = recipe.semantics(recipe.class_vectors[:2].astype(np.float64))
         scores = trained.model.decision_function(recipe.features(recipe.example.astype(np.float64)), targets)
         _check_scores(scores, (len(recipe.example), len(targets)))
+        check_unchanged(header, arrays)
     return trained
 
 
@@ -63,6 +64,7 @@ def load_classifier(path: Path) -> TargetClassifier:
         classifier = model.restore(_part("classifier", arrays))
         _check_widths(model, model.n_features_in_, classifier.S_target.shape[1])
         _check_scores(classifier.scores(np.ones((1, model.n_features_in_))), (1, len(classifier.S_target)))
+        check_unchanged(header, arrays)
     return classifier
 
 
@@ -105,7 +107,8 @@ def _model_parts(model: ZeroShotClassifier) -> tuple[dict[str, Any], dict[str, A
 def _load_model(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ZeroShotClassifier:
     """The method that the header names, fitted with finite values and nothing else."""
     for name, value in {**header["parameters"], **header["scalars"]}.items():
-        if not isinstance(value, (int, float, str, type(None))) or (isinstance(value, float) and not isfinite(value)):
+        several = isinstance(value, list) and name in header["parameters"]  # whether it may be, the method checks
+        if not all(map(_is_plain, value if several else [value])):
             raise DataError(f"its {name} must be a finite number or a word, got {value!r}")
     state = _part("model", arrays)
     for name, value in state.items():
@@ -114,6 +117,10 @@ def _load_model(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ZeroSho
     model = make_method(header["method"], **header["parameters"])
     model.check_parameters()
     return model.set_state({**state, **header["scalars"]})
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (int, str, type(None))) or (isinstance(value, float) and isfinite(value))
 
 
 def _check_widths(model: ZeroShotClassifier, n_features: int, n_semantics: int) -> None:

@@ -47,21 +47,19 @@ class Recipe:
         names = JOINED_BY.join(part["backbone"] for part in parts)
         if any(part["backbone"] == "file" for part in parts):
             if name is None:
-                raise ValueError(
+                raise DataError(
                     "this model was trained on features from a file, so nothing says how to compute those of new "
                     "images: name the backbone that made the file (predict.backbone), or train with a backbone"
                 )
             encoder = make_encoder({"backbone": name, "weights": "default", "layer": None, "device": device})
             if len(encoder.backbones) != len(parts):
-                raise ValueError(
-                    f"this model was trained on {len(parts)} sets of features, side by side, not on {name}"
-                )
+                raise DataError(f"this model was trained on {len(parts)} sets of features, side by side, not on {name}")
             return encoder
         if name not in (None, names):
-            raise ValueError(f"this model was trained on features of {names}, not of {name}")
+            raise DataError(f"this model was trained on features of {names}, not of {name}")
         encoder = make_encoder({"backbone": parts, "device": device})
         if encoder.vectors.fingerprint != self.backbone["fingerprint"]:
-            raise ValueError(
+            raise DataError(
                 f"{names} is not what it was when this model was trained (its weights or the packages "
                 "that carry them have changed): train again"
             )
@@ -102,14 +100,14 @@ class Recipe:
             rows = pd.Index(self.classes["class_name"]).get_indexer(pd.Index(names))
             if (rows < 0).any():
                 stranger = names[int((rows < 0).argmax())]
-                raise ValueError(f"class {stranger!r} was not in training and is not described: describe all classes")
+                raise DataError(f"class {stranger!r} was not in training and is not described: describe all classes")
             vectors = self.class_vectors[rows]
         if (lost := np.isnan(vectors).any(axis=1)).any():
             raise DataError(
                 f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
             )
         if vectors.shape[1] != self.class_vectors.shape[1]:
-            raise ValueError(
+            raise DataError(
                 f"classes must be described by {self.class_vectors.shape[1]} numbers, got {vectors.shape[1]}"
             )
         return NamedClasses(names, self.semantics(vectors.astype(np.float64)))
@@ -119,7 +117,7 @@ class Recipe:
         if not self.attribute_names or not names or list(names) == self.attribute_names:
             return classes
         if missing := [name for name in self.attribute_names if name not in set(names)]:
-            raise ValueError(f"the classes have no attribute {missing[0]!r} (of {len(missing)} missing) as in training")
+            raise DataError(f"the classes have no attribute {missing[0]!r} (of {len(missing)} missing) as in training")
         order = [list(names).index(name) for name in self.attribute_names]
         ordered = [np.asarray(vector)[order] for vector in classes["attributes"]]
         return classes.assign(attributes=pd.Series(ordered, index=classes.index, dtype=object))

@@ -71,7 +71,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def check_columns(rows: Any) -> None:
-    """Refuse a column that is none, with the nearest name."""
+    """Refuse an unknown column, with the nearest name."""
     if isinstance(rows, pd.DataFrame):
         refuse_unknown("column", rows.columns, COLUMNS)
 
@@ -93,7 +93,7 @@ def class_text(classes: Any) -> str:
         try:
             classes = json.loads(classes[:MAX_TABLE])
         except ValueError as error:
-            raise RequestError(f"classes begins like a JSON list and is none ({error})") from error
+            raise RequestError(f"classes begins like a JSON list and is not one ({error})") from error
     text = classes if isinstance(classes, str) else _table_of(classes)
     text = text.strip()
     if len(text) > MAX_TABLE:
@@ -141,9 +141,13 @@ def shown_by(rows: pd.DataFrame) -> str:
     check_columns(rows)
     if len(rows) > MAX_ROWS:
         raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(rows)}: ask in several requests")
-    shown = [column for column in COLUMNS if column in rows and rows[column].notna().all()]
-    if len(shown) != 1:
-        raise RequestError(f"all rows must have exactly one of the columns {', '.join(COLUMNS)}; got {list(rows)}")
+    # A row that has another one too would be asked about something that is not looked at.
+    shown = [column for column in COLUMNS if column in rows and rows[column].notna().any()]
+    if len(shown) != 1 or not rows[shown[0]].notna().all():
+        raise RequestError(
+            f"all rows must have exactly one of the columns {', '.join(COLUMNS)}, the same for all; got "
+            f"{' and '.join(shown) or 'none'}{' in some rows' if shown else ''}: ask in several requests"
+        )
     return shown[0]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from aezsl.encoders.texts.sentences import text_vectors
-from aezsl.errors import DataError
+from aezsl.errors import AezslError, DataError
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.images import UnreadableImageError, read_image
 from aezsl.methods import TargetClassifier
@@ -75,7 +75,7 @@ class ServedModel:
             answer = self.trained.classify(features, targets, given["top"], adapted)
         except RequestError:
             raise
-        except ValueError as error:  # what the project refuses is for the client to read
+        except AezslError as error:  # what the project refuses is for the client to read
             raise RequestError(str(error)) from error
         except Exception as error:
             log.exception("a request failed")

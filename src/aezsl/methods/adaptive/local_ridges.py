@@ -31,7 +31,7 @@ class LocalRidges:
 
     @classmethod
     def decompose(cls, weights: Array, sizes: Array, S: Array, A: Array) -> "LocalRidges":
-        """For weights (C, Cs), sizes (Cs,), and semantics S (Cs, r) and A (C, r) on a basis of the rows of S."""
+        """From weights (C, Cs), sizes (Cs,), and semantics S (Cs, r) and A (C, r) on a basis of the rows of S."""
         C, r = A.shape
         V, t, rotated = np.empty((C, r, r)), np.empty((C, r)), np.empty((C, r))
 

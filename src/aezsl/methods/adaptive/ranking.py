@@ -24,7 +24,7 @@ class AdaptiveRanking(Adaptive, RankingMethod):
     where :math:`\ell` is the plain method's loss of a sample of class j, and the weights of a target are scaled to a
     mean of one over the samples, so that the rate means for all what it means for the plain method. There is no
     penalty: the start and the number of passes are the regularisation. So the first passes are those of the plain
-    method, once for all targets, and only the last ``n_own_epochs`` of the ``n_epochs`` go on for each target from
+    method, once for all targets, and only the last ``n_own_epochs`` of the ``n_epochs`` continue for each target from
     there, with its weights, over the same batches in the same order. With weights of one they are the plain method's.
 
     An adaptation costs ``n_own_epochs`` passes over the samples per target, which the model therefore keeps.

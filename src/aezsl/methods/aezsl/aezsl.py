@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from aezsl.arrays import Array
+from aezsl.errors import DataError
 from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.aezsl.path_table import PathTable
@@ -133,7 +134,7 @@ class AEZSL(LinearZeroShotClassifier):
         return AEZSLClassifier(self, S_target, classifiers, total)
 
     def _solve(self, targets: Targets) -> tuple[Array | None, Array]:
-        """The sum Z (q, r) of all mappings, where targets know of each other, and the classifiers (d, C)."""
+        """The sum Z (q, r) of all mappings, None unless lambda3 couples them, and the classifiers (d, C)."""
         if not self._streaming_pays(targets):
             spectra = self._spectra(targets)
             Z, P = solve_targets(self.reduced, spectra, self.lambdas, *self._limits)
@@ -151,11 +152,11 @@ class AEZSL(LinearZeroShotClassifier):
 
     def _streaming_pays(self, targets: Targets) -> bool:
         """Whether two passes over the targets cost less than keeping them all, or not all of them fit in memory."""
-        alone = targets.n_models == 1 and len(targets.S) >= MANY_TARGETS
-        return alone or spectra_mb(len(targets.S), self.Q_.shape[1]) > self.memory_mb
+        cheaper = targets.n_models == 1 and len(targets.S) >= MANY_TARGETS
+        return cheaper or spectra_mb(len(targets.S), self.Q_.shape[1]) > self.memory_mb
 
     def _table_pays(self, targets: Targets) -> bool:
-        """Whether so many models share the targets that a table is cheaper than solving for each, and fits memory."""
+        """Whether enough models share the targets for a table to cost less than their solutions, and it fits memory."""
         n_targets, rank = len(targets.S), self.Q_.shape[1]
         need = PathTable.expected_mb(len(self.l_), len(self.S_), n_targets, rank) + spectra_mb(n_targets, rank)
         return PathTable.pays(targets.n_models, len(self.l_), rank) and need <= self.memory_mb
@@ -164,7 +165,7 @@ class AEZSL(LinearZeroShotClassifier):
         """The targets' decompositions, which depend on no lambda and are shared along a grid."""
         need = spectra_mb(len(targets.S), self.Q_.shape[1])
         if need > self.memory_mb:
-            raise ValueError(
+            raise DataError(
                 f"solver='alternating' keeps the eigenvectors of {len(targets.S)} targets of rank {self.Q_.shape[1]}, "
                 f"{need:.0f} MB, and memory_mb={self.memory_mb} allows less; raise memory_mb, or use solver='direct', "
                 "which streams the targets"
@@ -186,7 +187,7 @@ class AEZSL(LinearZeroShotClassifier):
 
     def similarity(self, S: Array) -> SimilarityWeights:
         """The weights of the seen classes, whose semantics S are given on the dimensions or on the basis Q."""
-        return SimilarityWeights.of(S, self.weighting)
+        return SimilarityWeights.for_seen(S, self.weighting)
 
     @property
     def lambdas(self) -> Lambdas:

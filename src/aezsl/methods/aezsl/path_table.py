@@ -50,7 +50,7 @@ CHUNK_ENTRIES = 8_000_000
 class _Interval:
     """The solution's factors at the p nodes of one interval of shifts, for all rows.
 
-    Without ``coupled`` only what targets need that do not know of each other (lambda3 = 0).
+    Without ``coupled`` (lambda3 = 0) only the factors that independent targets need.
     """
 
     def __init__(self, b: Array, e: Array, N: Array, targets: TargetSpectra, sigmas: Array, coupled: bool) -> None:

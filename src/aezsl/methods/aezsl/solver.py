@@ -8,7 +8,7 @@ with :math:`L = X'X`, :math:`T_c = S' \mathrm{diag}(s_c^2) S + \lambda_1 I` and
 :math:`N_c = X'Y \mathrm{diag}(s_c^2) S`. Everything here is written on the eigenvectors U of L (features), on a basis
 of the rows of S (semantics), and per target on the eigenvectors :math:`V_c` of
 :math:`S' \mathrm{diag}(s_c^2) S = V_c \mathrm{diag}(t_c) V_c'`. None of the three depends on a lambda. The weights
-:math:`s_c^2` are whatever not negative numbers ``shared.similarity`` gives: squared cosines, unless asked otherwise.
+:math:`s_c^2` come from ``shared.similarity``: squared cosines, or other numbers that are not negative.
 
 With :math:`k = \lambda_2 + C \lambda_3`, :math:`D_c = 1 / (l (t_c + \lambda_1)' + k)` and the sum
 :math:`Z = \sum_j W_j`, every mapping is :math:`W_c = ((N_c + \lambda_3 Z) V_c * D_c) V_c'`, and Z solves
@@ -30,6 +30,7 @@ from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array
+from aezsl.errors import DataError
 from aezsl.machine.workers import n_threads, run_side_by_side
 
 MB = 2**20
@@ -49,12 +50,12 @@ class Lambdas(NamedTuple):
     def check(self) -> None:
         """Refuse what leaves the mappings undetermined."""
         if self.lambda2 + self.lambda3 == 0:
-            raise ValueError(
+            raise DataError(
                 "lambda2 + lambda3 must be positive: without both, directions that no sample has are undetermined "
                 "in every mapping and the equations are singular; use lambda2 > 0"
             )
         if self.lambda1 + self.lambda2 == 0:
-            raise ValueError(
+            raise DataError(
                 "lambda1 + lambda2 must be positive: lambda3 ties the mappings to each other but bounds none, so "
                 "semantics and features alone would have to make the equations regular; use lambda2 > 0"
             )

@@ -12,10 +12,10 @@ Notation and equations as in ``solver``. Divided by its eigenvalue l, a row of t
     p_c = \tfrac1l \, h_c(\sigma)' \left(S' \mathrm{diag}(s_c^2) m + \lambda_3 z\right),
     \qquad h_c(\sigma) = (T_c + \sigma)^{-1} a_c.
 
-Two passes over the targets do, each a map over blocks of targets and an ordered sum:
+Two passes over the targets are enough, each a map over blocks of targets and an ordered sum:
 
 1. the right sides of all rows, and F at the nodes of an interpolation in :math:`\sigma`. Then every row of Z is one
-   small system, solved without iteration: of the targets themselves nothing is needed any more;
+   small system, solved without iteration, and the targets themselves are not needed any more;
 2. the classifiers, from :math:`h_c` at the nodes: a few dozen vectors per target take the place of all rows.
 
 Without coupling (:math:`\lambda_3 = 0`) the second pass is all there is. Nothing of the size C x r x r is ever kept.
@@ -66,7 +66,7 @@ class Shifts:
 
     @classmethod
     def for_rows(cls, sigma: Array, g: float) -> "Shifts":
-        """For rows with these shifts and matrices whose eigenvalues are at most g."""
+        """The interpolation for rows with shifts ``sigma`` (q,), of matrices whose eigenvalues are at most g."""
         length = float(np.log1p(g / sigma.min()))
         error = max(ACCURACY * min(1.0, float(sigma.min()) / g), 1e-14)
         p = int(np.ceil(-np.log(error) / np.arcsinh(2 * np.pi / length))) + 2
@@ -90,10 +90,10 @@ class SharedProblem:
     shifts: Shifts
 
     @classmethod
-    def of(
+    def for_targets(
         cls, seen: ReducedSeen, similarity: SimilarityWeights, lambdas: Lambdas, A: Array, lengths: Array
     ) -> "SharedProblem":
-        """For targets A (C, r) that are solved together."""
+        """What the tasks need to solve for targets A (C, r) together; lengths (C,) of the whole vectors."""
         sigma = lambdas.lambda1 + (lambdas.lambda2 + len(A) * lambdas.lambda3) / seen.l
         shifts = Shifts.for_rows(sigma, largest_norm(seen.S, similarity, A, lengths))
         return cls(seen, similarity, lambdas, len(A), shifts)
@@ -233,7 +233,7 @@ def stream_targets(
     A (C, r) target semantics, and similarity, on the basis of ``seen``; lengths (C,) of the whole vectors. The tasks
     are carried out by ``aezsl.machine.workers.workers()``; show : whether to show how far the work is.
     """
-    problem = SharedProblem.of(seen, similarity, lambdas, A, lengths)
+    problem = SharedProblem.for_targets(seen, similarity, lambdas, A, lengths)
     blocks = target_blocks(A, lengths)
     Z = shared_sum(blocks, problem, show) if lambdas.lambda3 > 0 else None
     parts = workers().map(block_classifiers, blocks, problem, Z)

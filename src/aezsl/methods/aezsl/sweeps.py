@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array
+from aezsl.errors import DataError
 from aezsl.methods.aezsl.solver import MB, Lambdas, ReducedSeen, TargetSpectra
 
 
@@ -49,7 +50,7 @@ def sweep_targets(
     C, r = targets.shape
     need = 8 * C * len(seen.l) * r / MB
     if need > memory_mb:
-        raise ValueError(
+        raise DataError(
             f"solver='alternating' holds all {C} mappings, {need:.0f} MB, and memory_mb={memory_mb} allows less; "
             "raise memory_mb, or use solver='direct', which needs none of them"
         )

@@ -57,7 +57,7 @@ class StoredFeatures:
         return self.X if len(rows) == len(self.X) else self.X[rows]
 
     def fingerprint(self) -> str:
-        """From all of them, a block at a time."""
+        """A digest of all features, a block at a time."""
         digest = hashlib.sha256(f"{self.X.shape} {self.X.dtype}".encode())
         for i in range(0, len(self.X), BLOCK):
             digest.update(np.ascontiguousarray(self.X[i : i + BLOCK]).data)

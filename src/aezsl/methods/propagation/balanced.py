@@ -23,7 +23,7 @@ soft ones it lacks :math:`\|R\|^2`, and so does not reward undecided labels, as 
 graph of all m + l nodes in blocks, S between samples of the pool and B (m, l) from them to labelled ones, the graph's
 term of all rows is :math:`\tfrac\mu2 (m - \langle R, S R \rangle) - \mu \langle R, B Y \rangle` and a constant.
 So labelled nodes enter as one fixed matrix :math:`B Y` (m, C), whatever their number, and rounds cost what they cost
-without. They are no part of the pool: class totals do not count them; the classes' term has them in :math:`p_c`.
+without. They are not part of the pool: class totals do not count them; the classes' term has them in :math:`p_c`.
 
 **Minimisation** by turns. M in closed form. For R the graph term is replaced by its tangent. What remains, with
 :math:`A = \beta G + \mu (S R + B Y) + \gamma X M'`, is transport with soft column totals, solved by scaling:

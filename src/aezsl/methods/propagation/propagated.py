@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cholesky, solve, solve_triangular
+from scipy.linalg import solve, solve_triangular
 from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array, Labels, Mask, unit_rows
-from aezsl.data.statistics import SeenStatistics
 from aezsl.methods.based import BasedMethod
 from aezsl.methods.classifiers import PoolClassifier, ScoringClassifier, TargetClassifier
 from aezsl.methods.history import LabelHistory
@@ -18,6 +17,7 @@ from aezsl.methods.propagation.classifier import PropagatedClassifier
 from aezsl.methods.propagation.labelled import PoolGraph, pool_graph, some_of_every_class
 from aezsl.methods.propagation.stage import BalancedPropagation
 from aezsl.methods.seen import SeenData
+from aezsl.methods.shared.metric import within_class_factor
 from aezsl.methods.targets import Targets
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class PropagatedMethod(BasedMethod):
 
     def _fit_stage(self, seen: SeenData) -> None:
         self.metric_ = seen.once(
-            ("metric", self.shrinkage), lambda: _within_class_factor(seen.statistics, self.shrinkage)
+            ("metric", self.shrinkage), lambda: within_class_factor(seen.statistics, self.shrinkage)
         )
         self.dictionary_ = seen.once(("prototypes", self.ridge), lambda: _dictionary(seen, self.ridge))
         self.seen_means_, self.seen_counts_ = seen.statistics.means, seen.statistics.counts
@@ -107,8 +107,8 @@ class PropagatedMethod(BasedMethod):
             "factors": found.v,
         }
         scorer = ScoringClassifier(self, targets.S, parts)
-        pool_scores = None if graph.labelled is None else found.log_R.astype(np.float32)
-        return PropagatedClassifier(self, scorer, history, pool, start, pool_scores)
+        classifier = PropagatedClassifier(self, scorer, history, pool, ranker=start)
+        return classifier if graph.labelled is None else classifier.with_scores(found.log_R.astype(np.float32))
 
     def _graph(self, X: Array, S_target: Array) -> PoolGraph:
         """The graph of the pool, and of training images of those seen classes that are targets."""
@@ -166,7 +166,7 @@ class PropagatedMethod(BasedMethod):
 
 
 def seen_rows(S_target: Array, S_seen: Array) -> Labels:
-    """For every target the seen class (C,) of the same semantics, or -1."""
+    """The seen class (C,) that has the same semantics as each target, or -1."""
     distances = cdist(S_target, S_seen)
     return np.where(distances.min(axis=1) == 0, distances.argmin(axis=1), -1)
 
@@ -177,17 +177,6 @@ def _labelled_images(seen: SeenData, most: int) -> tuple[Array, Labels]:
         return np.empty((0, seen.n_features), dtype=np.float32), np.empty(0, dtype=np.int64)
     rows = some_of_every_class(seen.y, most)
     return seen.X[rows].astype(np.float32), seen.y[rows]
-
-
-def _within_class_factor(statistics: SeenStatistics, shrinkage: float) -> Array:
-    """Lower Cholesky factor of the within-class covariance plus ``shrinkage`` times its mean variance."""
-    between = statistics.sums.T @ statistics.means
-    covariance = (statistics.second_moment - between) / statistics.n
-    mean = float(np.trace(covariance)) / len(covariance)
-    if mean <= 0:  # one image per class: no direction is known to vary within classes
-        return np.eye(len(covariance))
-    factor: Array = cholesky(covariance + shrinkage * mean * np.eye(len(covariance)), lower=True, check_finite=False)
-    return factor
 
 
 def _dictionary(seen: SeenData, ridge: float) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from aezsl.arrays import Array, Labels
+from aezsl.errors import DataError
 from aezsl.kinds import Count, CountOrNone, NotNegative, Positive, Proportion
 from aezsl.methods.parameters import Declared
 from aezsl.methods.propagation.balanced import Weights
@@ -95,7 +96,7 @@ class BalancedPropagation(Declared):
             return np.full(n_classes, 1 / n_classes)
         shares = np.asarray(self.totals, dtype=np.float64)
         if shares.shape != (n_classes,):
-            raise ValueError(
+            raise DataError(
                 f"totals must be one share for each of {n_classes} classes, got {len(shares)}: give one per class"
             )
         given: Array = shares / shares.sum()

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.data.statistics import class_sums
+from aezsl.errors import DataError
 from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import one_blas_thread
@@ -142,11 +143,11 @@ class LabelRefinement(Declared):
         S_target = check_semantics("S_target", S_target)
         P = check_rows("P", P, len(S_target), "classes")
         if len(P) != X.shape[1]:
-            raise ValueError(f"P must have one row per feature of X, expected {X.shape[1]} rows, got {len(P)}")
+            raise DataError(f"P must have one row per feature of X, expected {X.shape[1]} rows, got {len(P)}")
         if pool is None:
             pool = Pool(X, self.centre)
         elif pool.Z.shape[0] != len(X) or pool.centre != self.centre:
-            raise ValueError("pool was built from other samples, or with another value of centre")
+            raise DataError("pool was built from other samples, or with another value of centre")
         r = min(pool.Z.shape[1], self.n_components or pool.Z.shape[1])
         with one_blas_thread() if len(X) * r**2 < MANY_THREADS_PAY else nullcontext():
             history, B = self._run(pool, X @ P, transition_matrix(S_target), progress)

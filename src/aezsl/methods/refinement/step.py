@@ -7,6 +7,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array
 
 from aezsl.arrays import Array, Labels
+from aezsl.errors import DataError
 
 
 class Weights(NamedTuple):
@@ -83,7 +84,7 @@ class Step:
         try:
             factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError as error:
-            raise ValueError(f"the refinement's linear system is singular at nu={self.weights.nu}: raise nu") from error
+            raise DataError(f"the refinement's linear system is singular at nu={self.weights.nu}: raise nu") from error
         return cho_solve(factor, self.R + self._class_sums(d).T, overwrite_b=True, check_finite=False)
 
     def objective(self, B: Array, F: Array) -> float:

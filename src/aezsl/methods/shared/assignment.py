@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aezsl.arrays import Array, Labels
+from aezsl.errors import DataError
 
 Integers = NDArray[np.int64]
 
@@ -27,10 +28,10 @@ def balanced_assignment(scores: Array, lower: ArrayLike, upper: ArrayLike) -> La
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 2 or not scores.shape[1]:
-        raise ValueError(f"scores must be 2-D with at least one class, got shape {scores.shape}")
+        raise DataError(f"scores must be 2-D with at least one class, got shape {scores.shape}")
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-        raise ValueError(f"scores must be finite, row {row} is not: leave a class out by an upper bound of 0")
+        raise DataError(f"scores must be finite, row {row} is not: leave a class out by an upper bound of 0")
     low, high = _bounds(lower, upper, *scores.shape)
     if not len(scores):
         return np.empty(0, dtype=np.int64)
@@ -46,12 +47,12 @@ def _bounds(lower: ArrayLike, upper: ArrayLike, m: int, n_classes: int) -> tuple
     given = [np.asarray(bound) for bound in (lower, upper)]
     for name, bound in zip(("lower", "upper"), given, strict=True):
         if bound.shape not in ((), (n_classes,)) or not np.issubdtype(bound.dtype, np.integer):
-            raise ValueError(f"{name} must be a whole number or {n_classes} of them, got {bound.dtype} {bound.shape}")
+            raise DataError(f"{name} must be a whole number or {n_classes} of them, got {bound.dtype} {bound.shape}")
     low, high = (np.broadcast_to(bound, n_classes).astype(np.int64) for bound in given)
     if (low < 0).any() or (low > high).any():
-        raise ValueError("bounds must be 0 <= lower <= upper for every class: mend the class where they are not")
+        raise DataError("bounds must be 0 <= lower <= upper for every class: mend the class where they are not")
     if not low.sum() <= m <= high.sum():
-        raise ValueError(
+        raise DataError(
             f"no assignment of {m} samples keeps the bounds: together the classes must take at least {low.sum()} and "
             f"can take at most {high.sum()}; lower the lower bounds or raise the upper ones"
         )

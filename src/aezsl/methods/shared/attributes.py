@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aezsl.arrays import Array
+from aezsl.errors import DataError
 
 
 def binary_attributes(S: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -11,7 +12,7 @@ def binary_attributes(S: Array) -> tuple[Array, NDArray[np.bool_]]:
     threshold = S.mean(axis=0)
     B = np.greater(S, threshold)
     if not (B.any(axis=0) & ~B.all(axis=0)).any():
-        raise ValueError("no semantic dimension differs between the seen classes: there is no attribute to learn")
+        raise DataError("no semantic dimension differs between the seen classes: there is no attribute to learn")
     return threshold, B
 
 

@@ -28,11 +28,11 @@ def row_space_eigh(X: Array) -> tuple[Array, Array]:
     return _row_space(values, Q @ vectors, d)
 
 
-def gram_eigh(gram: Array, n: int) -> tuple[Array, Array]:
-    """As ``row_space_eigh`` for the product X'X (d, d) of n samples."""
+def gram_eigh(gram: Array, n: int, subtracted: float = 0.0) -> tuple[Array, Array]:
+    """As ``row_space_eigh`` for the product X'X (d, d) of n samples, of which that much has been taken away before."""
     with small_products():
         values, vectors = eigh(gram, check_finite=False)
-    return _row_space(values, vectors, max(n, len(gram)))
+    return _row_space(values, vectors, max(n, len(gram)), subtracted)
 
 
 def moment_eigh(statistics: SeenStatistics) -> tuple[Array, Array]:
@@ -43,10 +43,20 @@ def moment_eigh(statistics: SeenStatistics) -> tuple[Array, Array]:
     return gram_eigh(statistics.gram, statistics.n)
 
 
-def _row_space(values: Array, vectors: Array, size: int) -> tuple[Array, Array]:
+def centred_moment_eigh(statistics: SeenStatistics) -> tuple[Array, Array, Array]:
+    """The mean (d,) of the samples, and ``moment_eigh`` of the samples without it."""
+    mean = statistics.sums.sum(axis=0) / statistics.n
+    if statistics.gram is None:
+        assert statistics.rows is not None  # one of the two is always there
+        return mean, *row_space_eigh(statistics.rows - mean)
+    centred = statistics.gram - statistics.n * np.outer(mean, mean)
+    return mean, *gram_eigh(centred, statistics.n, statistics.n * float(mean @ mean))
+
+
+def _row_space(values: Array, vectors: Array, size: int, subtracted: float = 0.0) -> tuple[Array, Array]:
     """Eigenvalues above rounding, in decreasing order, with their vectors."""
     values, vectors = values[::-1], vectors[:, ::-1]
-    keep = values > values[0] * size * np.finfo(np.float64).eps
+    keep = values > max(values[0], subtracted) * size * np.finfo(np.float64).eps
     U, l = np.ascontiguousarray(vectors[:, keep]), values[keep].copy()
     for shared in (U, l):
         shared.flags.writeable = False  # others may hold the same arrays

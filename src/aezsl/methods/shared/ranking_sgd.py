@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aezsl.arrays import Array, Labels
+from aezsl.errors import DataError
 from aezsl.methods.shared.linalg import row_space_eigh
 
 #: How a sample's margin violations v_c enter its loss; see ``ranking_loss``.
@@ -82,7 +83,7 @@ class RankingDescent:
 
     @classmethod
     def on_basis(cls, X: Array, y: Labels, S: Array, basis: Array, **settings: Any) -> "RankingDescent":
-        """For class vectors S (C, a) whose rows lie in the span of the basis (a, r)."""
+        """The descent for class vectors S (C, a) whose rows lie in the span of the basis (a, r)."""
         return cls(np.asarray(X, dtype=np.float32), y, (S @ basis).astype(np.float32), **settings)
 
     def start(self, basis: Array, rng: np.random.Generator, n_maps: int = 1) -> Array:
@@ -104,7 +105,7 @@ class RankingDescent:
                 sample = self.X[batch], self.y[batch], self.S, self.margin, self.violator, rng, counts
                 W -= self.learning_rate * ranking_loss(W, *sample)[1]
         if not np.isfinite(W).all():
-            raise ValueError(f"the descent diverged at learning_rate={self.learning_rate}; take a smaller one")
+            raise DataError(f"the descent diverged at learning_rate={self.learning_rate}; take a smaller one")
 
 
 def minimise_ranking_loss(

@@ -51,8 +51,8 @@ class SimilarityWeights:
     power: int
 
     @classmethod
-    def of(cls, S: Array, weighting: Weighting) -> "SimilarityWeights":
-        """For seen classes with semantics S (Cs, a), on the semantic dimensions or on any basis of the rows of S."""
+    def for_seen(cls, S: Array, weighting: Weighting) -> "SimilarityWeights":
+        """The weights of seen classes with semantics S (Cs, a), on the dimensions or on any basis of the rows of S."""
         power, centred = _RULES[weighting]
         centre = S.mean(axis=0) if centred else None
         lengths = _lengths(S, np.linalg.norm(S, axis=1), centre)
@@ -68,7 +68,7 @@ class SimilarityWeights:
         own = _lengths(A, np.linalg.norm(A, axis=1) if lengths is None else lengths, self.centre)
         products = (A if self.centre is None else A - self.centre) @ self.S.T
         scale = np.outer(own, self.lengths)
-        # A vector at the centre has no direction, and is like nobody.
+        # A vector at the centre has no direction: it resembles no class.
         cosines = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
         cosines = np.abs(cosines) if self.centre is None else cosines.clip(min=0)
         weights: Array = cosines**self.power
@@ -78,7 +78,7 @@ class SimilarityWeights:
 def _lengths(A: Array, lengths: Array, centre: Array | None) -> Array:
     """Lengths (C,) of vectors less the centre, from A (C, a), their part in the span of the seen ones, and ``lengths``.
 
-    What lies outside of that span is no part of the centre, so it is known well enough by the length alone.
+    The centre has no part outside of that span, so the length alone says enough about what lies there.
     """
     if centre is None:
         return lengths

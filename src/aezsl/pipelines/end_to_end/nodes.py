@@ -69,7 +69,7 @@ def assemble_adapted(
 
 
 def _fixed(normalise: dict[str, Steps], features: list[str]) -> dict[str, Steps]:
-    """Semantics as given, which must be in one way: there is no selection here that could choose."""
+    """The steps of the semantics as given, one list of them: nothing here could choose among alternatives."""
     return {"features": features, "semantics": listed_steps(normalise["semantics"])}
 
 
@@ -81,8 +81,3 @@ def adapt(
         classifier = fitted.adapt(problem.S_target)
     (normalisation,) = problem.normalisations
     return TrainedModel(fitted, recipe), normalisation, classifier, cost.measured
-
-
-def clear_checkpoint(checkpoint: CheckpointFolder, trained: TrainedModel) -> None:
-    """Once the trained model is saved, its checkpoints are of no use."""
-    checkpoint.clear()

@@ -2,13 +2,8 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.end_to_end.nodes import (
-    adapt,
-    assemble_adapted,
-    clear_checkpoint,
-    extract_adapted,
-    train_from_images,
-)
+from aezsl.pipelines import clear_checkpoint
+from aezsl.pipelines.end_to_end.nodes import adapt, assemble_adapted, extract_adapted, train_from_images
 
 
 def create_pipeline() -> Pipeline:

@@ -8,21 +8,18 @@ import pandas as pd
 
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
+from aezsl.errors import DataError
 from aezsl.evaluation.calibration import merge, seen_unseen_curve
 from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
 from aezsl.evaluation.ranking import Ranking
+from aezsl.kinds import Values
 from aezsl.selection import validated_constant
 
 log = logging.getLogger(__name__)
 
 
 def calibrate(
-    problem: Problem,
-    normalisation: Normalisation,
-    chosen: dict[str, Any],
-    selection: dict[str, Any],
-    settings: dict[str, Any],
-    name: str,
+    problem: Problem, normalisation: Normalisation, chosen: Values, selection: Values, settings: Values, name: str
 ) -> dict[str, Any]:
     """The constant to subtract from seen scores, from validation classes and held-out training images."""
     constant = validated_constant(name, problem, normalisation, chosen, selection, settings)
@@ -41,7 +38,7 @@ def evaluate_generalized(
 ) -> tuple[dict[str, float], pd.DataFrame, pd.DataFrame]:
     """Metrics with and without calibration; the seen-unseen curve, and which point of it was chosen."""
     if not problem.labelled.any():
-        raise ValueError("the generalized setting is evaluated on labelled test images; this data has none")
+        raise DataError("the generalized setting is evaluated on labelled test images; this data has none")
     n_seen, constant = len(problem.S_seen), calibration["calibration_constant"]
     known = problem.labelled
     sides = problem.y_test[known], seen.subset(known), unseen.subset(known)

@@ -11,6 +11,7 @@ from aezsl.arrays import Labels
 from aezsl.data.candidates import Candidates
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
+from aezsl.errors import DataError
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking
@@ -99,7 +100,7 @@ def evaluate_candidates(
         classes = np.flatnonzero(np.isin(names, members))
         images = np.flatnonzero(np.isin(problem.y_test, classes))
         if not len(images):
-            raise ValueError(f"no test image is of a class of the candidates {candidate_set!r}: check the list")
+            raise DataError(f"no test image is of a class of the candidates {candidate_set!r}: check the list")
         true = np.searchsorted(classes, problem.y_test[images])
         if len(classes) == len(names):  # solved already
             ranks = Ranking(ranking.classes[images], ranking.scores[images])

@@ -9,6 +9,7 @@ import pandas as pd
 
 from aezsl.arrays import Mask
 from aezsl.data.benchmark import Benchmark
+from aezsl.errors import DataError, ParameterError
 from aezsl.selection import held_out_mask, long_tail
 
 
@@ -29,16 +30,18 @@ def select_data(benchmark: Benchmark, ingestion: dict[str, Any]) -> tuple[pd.Dat
         classes = classes[classes["class_name"].isin(complete)]
         images = images[images["class_name"].isin(complete)]
     if images.empty or classes.empty:
-        raise ValueError("nothing is left of the data: loosen groups, sources or complete in parameters_ingestion.yml")
+        raise ParameterError(
+            "nothing is left of the data: loosen groups, sources or complete in parameters_ingestion.yml"
+        )
     return images.reset_index(drop=True), classes.reset_index(drop=True), list(benchmark.attribute_names)
 
 
 def _keep(table: pd.DataFrame, column: str, wanted: str | Sequence[str]) -> pd.DataFrame:
     wanted = [wanted] if isinstance(wanted, str) else wanted
     if column not in table:
-        raise ValueError(f"this data has no {column}s to choose from; leave ingestion.{column}s empty")
+        raise ParameterError(f"this data has no {column}s to choose from; leave ingestion.{column}s empty")
     if unknown := sorted(set(wanted) - set(table[column])):
-        raise ValueError(f"unknown {column}s {unknown}; expected some of: {sorted(set(table[column]))}")
+        raise ParameterError(f"unknown {column}s {unknown}; expected some of: {sorted(set(table[column]))}")
     return table[table[column].isin(wanted)]
 
 
@@ -50,17 +53,17 @@ def split_classes(images: pd.DataFrame, classes: pd.DataFrame, split: dict[str, 
     """
     classes = classes.drop(columns="attributes", errors="ignore")  # they have become semantics
     if split["rule"] not in ("given", "drawn"):
-        raise ValueError(f"split.rule must be given or drawn, got {split['rule']!r}")
+        raise ParameterError(f"split.rule must be given or drawn, got {split['rule']!r}")
     if "role" in classes and classes["role"].isna().any():
         missing = classes.loc[classes["role"].isna(), "class_name"]
-        raise ValueError(f"{len(missing)} classes have no role, for example {missing.iloc[0]!r}")
+        raise DataError(f"{len(missing)} classes have no role, for example {missing.iloc[0]!r}")
     if "role" in classes and split["rule"] == "given":
         return classes
     pictured = classes
     if "role" in classes:
         pictured = classes[classes["class_name"].isin(images["class_name"]) | classes["role"].eq("seen")]
         if not pictured["role"].eq("unseen").any():
-            raise ValueError("split.rule: drawn needs images of unseen classes, and this data has none of them")
+            raise ParameterError("split.rule: drawn needs images of unseen classes, and this data has none of them")
     rng = np.random.default_rng(split["seed"])
     role = pd.Series("unseen", index=classes.index).mask(classes.index.isin(pictured.index), "seen")
     groups = pictured.groupby("group") if "group" in classes else [("all", pictured)]
@@ -108,7 +111,7 @@ def _beyond_the_tail(class_names: "pd.Series[str]", unseen: Mask, split: dict[st
     """Images of unseen classes that ``test_imbalance`` leaves out."""
     ratio = split["test_imbalance"]
     if not isinstance(ratio, int | float) or ratio < 1:
-        raise ValueError(f"split.test_imbalance must be a number of at least 1, got {ratio!r}")
+        raise ParameterError(f"split.test_imbalance must be a number of at least 1, got {ratio!r}")
     dropped = unseen.copy()
     if ratio == 1 or not unseen.any():
         return np.zeros_like(dropped)

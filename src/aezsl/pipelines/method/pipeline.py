@@ -5,11 +5,10 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline, node
 
 from aezsl.methods import Entry
-from aezsl.pipelines import with_fixed
+from aezsl.pipelines import clear_checkpoint, with_fixed
 from aezsl.pipelines.method.nodes import (
     adapt,
     calibrate_confidence,
-    clear_checkpoint,
     fit,
     fit_around_base,
     fit_by_epochs,

@@ -6,6 +6,7 @@ import pandas as pd
 
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
+from aezsl.errors import DataError
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.machine.progress import progress_bar
 from aezsl.methods import make_method
@@ -27,7 +28,7 @@ def vary_parameter(
     """
     known = problem.labelled
     if not known.any():
-        raise ValueError("sensitivity compares accuracies, but the test images of this data have no labels")
+        raise DataError("sensitivity compares accuracies, but the test images of this data have no labels")
     true, own = problem.y_test[known], problem.normalised(normalisation)
     estimator = make_method(name, **chosen)
     seen = SeenData(own.X_train, own.y_train, own.S_seen)

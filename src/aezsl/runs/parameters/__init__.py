@@ -19,7 +19,13 @@ from aezsl.runs.parameters.sections import Section, all_sections
 __all__ = ["Section", "all_sections", "check_configuration", "trainable"]
 
 #: A name that is a folder on every system and can be typed: no separators, no dots or spaces at its ends.
-FOLDER_NAME = re.compile(r"[\w+-]([\w .+-]*[\w+-])?")
+FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[\w+-]([\w .+-]{0,98}[\w+-])?", re.IGNORECASE)
+#: Parameters that follow from others, and what to give instead.
+FOLLOW = {
+    "predict.method": "the model that is used: give --params=method=...",
+    "report.benchmark": "the data: give --env=..., or its name",
+    "export.benchmark": "the data: give --env=..., or its name",
+}
 
 
 def check_configuration(
@@ -40,7 +46,7 @@ def check_configuration(
     values = copy.deepcopy(dict(parameters))
     problems = list(_given_problems(given, read, values))
     problems += find_problems(values, known, candidates)
-    problems += _global_problems(global_values, given, texts)
+    problems += _global_problems(global_values, given, texts, elsewhere)
     if problems:
         raise ParameterError("\n".join(_located(problem, given, texts, elsewhere) for problem in problems))
 
@@ -54,8 +60,10 @@ def names_read(texts: Mapping[str, str]) -> dict[str, Any]:
     found = {}
     for text in texts.values():
         for resolver, name, default in re.findall(r"\$\{(runtime_params|given):\s*([\w.]+)\s*,?([^}]*)", text):
-            flag = default.strip() in ("true", "false")
-            found[name] = bool if flag else Text | None if resolver == "runtime_params" else Text | int | float | None
+            default = default.strip()
+            kind: Any = bool if default in ("true", "false") else Text
+            kind = kind | None if default in ("null", "") else kind
+            found[name] = kind if resolver == "runtime_params" else Text | int | float | None
     return found
 
 
@@ -73,8 +81,10 @@ def _given_problems(given: Mapping[str, Any], read: Mapping[str, Any], values: d
             yield Problem(unknown, f"unknown parameter {unknown}{suggestion(unknown, read)}")
         elif found and not accepts(read[name], value):
             yield Problem(name, f"{name} must be {describe(read[name])}, got {value!r}")
-    if "method" in (given.get("predict") or {}):
-        yield Problem("predict.method", "predict.method follows the model that is used: give --params=method=...")
+    for name, source in FOLLOW.items():
+        above, _, last = name.partition(".")
+        if isinstance(section := given.get(above), Mapping) and last in section:
+            yield Problem(name, f"{name} follows from {source}")
 
 
 def _take(given: Mapping[str, Any], name: str, values: dict[str, Any]) -> tuple[bool, Any]:
@@ -94,7 +104,10 @@ def _take(given: Mapping[str, Any], name: str, values: dict[str, Any]) -> tuple[
 
 
 def _global_problems(
-    values: Mapping[str, Any], given: Mapping[str, Any], texts: Mapping[str, str]
+    values: Mapping[str, Any],
+    given: Mapping[str, Any],
+    texts: Mapping[str, str],
+    elsewhere: Mapping[str, Mapping[str, str]],
 ) -> Iterator[Problem]:
     """Of globals.yml: names that nothing refers to, a benchmark that is not a folder's name, a method there is not."""
     joined = "\n".join(texts.values())
@@ -103,19 +116,38 @@ def _global_problems(
         yield Problem(name, f"globals.yml: nothing refers to {name}{suggestion(name, used)}")
     for name in (name for name in ("data_set", "benchmark") if name in values):
         value = values[name]
+        source = next(iter(re.findall(rf"^{name}:.*\$\{{given:([\w.]+)", joined, re.MULTILINE)), name)
         if value is None or not FOLDER_NAME.fullmatch(str(value)):
-            source = next(iter(re.findall(rf"^{name}:.*\$\{{given:([\w.]+)", joined, re.MULTILINE)), name)
             yield Problem(
                 source,
-                f"{source} must be the name of a folder (letters, digits, _, - and +, with single dots or spaces "
-                f"inside), got {value!r}: results are kept below data/ under that name",
+                f"{source} must be the name of a folder (at most 100 letters, digits, _, - and +, with dots or spaces "
+                f"inside, and none that Windows keeps for itself), got {value!r}: results are kept below data/ under "
+                "that name",
             )
             break  # the other follows from it
+        if name == "benchmark" != source and str(value).casefold() in (others := _benchmarks(texts, elsewhere, source)):
+            yield Problem(
+                source,
+                f"{source} must be a name of its own, got {value!r}, under which --env={others[str(value).casefold()]} "
+                "keeps its results: they would mix",
+            )
     method = values.get("method")
     if "method" in values and method not in trainable():
-        near = get_close_matches(str(method), trainable(), n=1)
+        near = get_close_matches(str(method or "").lower(), trainable(), n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(METHODS)}"
         yield Problem("method", f"{method!r} is not a method: {hint}")
+
+
+def _benchmarks(texts: Mapping[str, str], elsewhere: Mapping[str, Mapping[str, str]], source: str) -> dict[str, str]:
+    """Names under which results are kept where nobody gives one -> environment, without that which ``source`` names."""
+    found = {}
+    for env, files in {**elsewhere, "base": texts}.items():
+        lines = re.findall(r"^benchmark:[ ]*(.*?)[ ]*(?:#.*)?$", "\n".join(files.values()), re.MULTILINE)
+        for line in lines:
+            given = re.fullmatch(r"\$\{given:([\w.]+),([\w-]+)\}", line)
+            if not (given and given[1] == source):
+                found[(given[2] if given else line).casefold()] = env
+    return found
 
 
 def _located(

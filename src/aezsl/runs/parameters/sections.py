@@ -20,6 +20,7 @@ from aezsl.kinds import (
     choice,
     joined,
     list_of,
+    mapping,
 )
 from aezsl.methods import METHODS, Entry
 from aezsl.methods.parameters import kind_of
@@ -85,6 +86,7 @@ def hints(annotated: type[Any] | Callable[..., Any]) -> dict[str, Any]:
 def all_sections() -> Section:
     """Everything that conf/base may say; a new parameter is a line here and one there, a new method none here."""
     names, way = list_of(Text), list_of(choice(STEPS))
+    own = mapping("backbone", backbone=Text, weights=Text, layer=Text | None, path=Text | list_of(Text) | None)
     steps = way | joined(STEPS, alternatives=True) | list_of(way, at_least=1)
     fixed = {
         "ingestion": Section.whole(groups=names | Text | None, sources=names | Text | None, complete=bool | None),
@@ -97,7 +99,7 @@ def all_sections() -> Section:
             folder=str,
         ),
         "feature_extraction": Section.whole(
-            backbone=Text | list_of(Text | dict, at_least=1),
+            backbone=Text | list_of(Text | own, at_least=1),
             weights=Text,
             layer=Text | None,
             path=Text | list_of(Text, at_least=1) | None,
