@@ -72,14 +72,17 @@ def served(trained):
 
 
 def wait_for(port, process):
+    """As everybody does who waits for a service: until /ping is answered."""
     stop = time.monotonic() + MOST_SECONDS
     while process.poll() is None and time.monotonic() < stop:
         try:
-            socket.create_connection((HOST, port), 1).close()
+            connection = HTTPConnection(HOST, port, timeout=MOST_SECONDS)
+            connection.request("GET", "/ping")
+            connection.getresponse().read()
             return
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError(f"the server does not listen after {MOST_SECONDS} seconds")
+    raise RuntimeError(f"the server does not answer after {MOST_SECONDS} seconds")
 
 
 def ask(port, bodies):
