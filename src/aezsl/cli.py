@@ -8,7 +8,7 @@ from kedro.framework.cli.utils import env_option, split_string
 
 from aezsl.commands.app import app
 from aezsl.commands.classify import classify
-from aezsl.commands.given import read_by, split_params
+from aezsl.commands.given import check_runner, read_by, split_params
 from aezsl.commands.pipelines import pipelines
 
 __all__ = ["cli", "repeat", "run"]
@@ -44,7 +44,13 @@ def _seeds(_: click.Context, __: click.Parameter, value: str) -> list[int]:
 @click.option("--reference", help="The method that the others are compared with. [eszsl, or the base of the others]")
 @click.option("--metric", help="What differences are of. [per-class accuracy; gzsl: harmonic mean, calibrated]")
 @click.option("--name", default="splits", show_default=True, help="Of the folder that keeps the results together.")
-@click.option("--runner", "-r", default="SequentialRunner", help="As of kedro run; ThreadRunner: methods side by side.")
+@click.option(
+    "--runner",
+    "-r",
+    default="SequentialRunner",
+    callback=check_runner,
+    help="As of kedro run; ThreadRunner: methods side by side.",
+)
 @env_option
 @click.option("--params", type=click.UNPROCESSED, default="", callback=split_params, help="As of kedro run.")
 def repeat(

@@ -57,6 +57,6 @@ def table(tallies):
     """All counts, one line per kind, and their sums."""
     columns = tallies[0].columns
     total = Tally("all", columns, sum((tally.counts for tally in tallies), Counter()))
-    head = f"{'':<20}" + "".join(f"{column:>16}" for column in columns)
-    lines = [f"{t.kind:<20}" + "".join(f"{t.counts[column]:>16,}" for column in columns) for t in (*tallies, total)]
+    head = f"{'':<30}" + "".join(f"{column:>16}" for column in columns)
+    lines = [f"{t.kind:<30}" + "".join(f"{t.counts[column]:>16,}" for column in columns) for t in (*tallies, total)]
     return "\n".join([head, *lines])

@@ -200,7 +200,7 @@ def own_folder(rng):
             for place in (root / "images").iterdir()
             if unicodedata.normalize("NFC", place.name) in roles
             for file in place.iterdir()
-            if file.is_file() and file.suffix.lower() in IMAGE_SUFFIXES and not file.name.startswith(".")
+            if os.path.isfile(file) and file.suffix.lower() in IMAGE_SUFFIXES and not file.name.startswith(".")
         }
     labelled = found.dropna(subset="class_name")
     return dict(zip(labelled["image_id"], labelled["class_name"], strict=True)) == listed
@@ -227,7 +227,7 @@ def new_images(rng):
         listed = {
             path.resolve()
             for path in root.rglob("*")
-            if path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".")
+            if os.path.isfile(path) and path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".")
         }
         hidden = {
             path for path in listed if any(part.startswith(".") for part in path.relative_to(root.resolve()).parts)

@@ -10,7 +10,7 @@ from kedro.framework.cli.utils import _split_params
 from omegaconf import OmegaConf
 
 from aezsl import settings
-from aezsl.commands.given import read_by, split_params
+from aezsl.commands.given import check_runner, read_by, split_params
 from aezsl.config import ConfigLoader
 from aezsl.errors import ParameterError
 from aezsl.kinds import Count, Fraction, Positive, accepts, choice, describe, joined, list_of
@@ -274,10 +274,22 @@ def test_values_that_are_not_yaml_are_told_in_a_sentence(value):
         command.make_context("run", ["--params", value])
 
 
-def test_kedro_s_own_run_reads_its_parameters_so():
+@pytest.mark.parametrize(
+    ("runner", "hint"), [("ThreadRuner", "did you mean ThreadRunner"), ("zzz.x", "there are SequentialRunner")]
+)
+def test_a_runner_that_there_is_not_is_refused(runner, hint):
+    command = click.Command("run", params=[click.Option(["--runner"])])
+    read_by(command)
+    assert command.make_context("run", ["--runner", "ThreadRunner"]).params == {"runner": "ThreadRunner"}
+    with pytest.raises(click.UsageError, match=hint):
+        command.make_context("run", ["--runner", runner])
+
+
+def test_kedro_s_own_run_reads_its_options_so():
     import aezsl.cli
 
-    assert [option.callback for option in aezsl.cli.run.params if option.name == "params"] == [split_params]
+    callbacks = {option.name: option.callback for option in aezsl.cli.run.params}
+    assert (callbacks["params"], callbacks["runner"]) == (split_params, check_runner)
 
 
 def test_an_environment_that_there_is_not_is_refused():

@@ -49,6 +49,14 @@ def test_names_become_indices_and_vectors_follow_them(tables):
     np.testing.assert_array_equal(problem.S_seen[2], tables["semantics"].matrix[at])
 
 
+def test_classes_that_nothing_tells_apart_are_named(tables, caplog):
+    build_problem(**tables, normalise=NORMALISE)
+    assert caplog.text == ""
+    tables["semantics"].matrix[:2] = 1.0  # eel and dog
+    build_problem(**tables, normalise=NORMALISE)
+    assert "1 of 5 classes have the same semantic vector as another, for example 'dog' and 'eel'" in caplog.text
+
+
 @pytest.mark.parametrize("steps", [[], ["sqrt", "centre", "l2"], ["standardise", "l2"]])
 @pytest.mark.parametrize("setting", ["zsl", "gzsl"])
 def test_mapped_features_are_those_in_memory(tables, tmp_path, monkeypatch, steps, setting):

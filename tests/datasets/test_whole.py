@@ -8,6 +8,7 @@ from kedro.io import DatasetError
 
 from aezsl.datasets import whole
 from aezsl.datasets.table import TableDataset
+from aezsl.runs.crash import own_error
 from tests.helpers import ROOT
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", "=y"]})
@@ -28,6 +29,20 @@ def test_what_is_saved_is_loaded_and_nothing_else_is_left(kind, name, data, tmp_
     found = dataset.load()
     assert found.equals(data) if isinstance(data, pd.DataFrame) else found == data
     assert [path.name for path in (tmp_path / "new").iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(whole.JSONDataset, "x.json"), (whole.ParquetDataset, "x.parquet"), (TableDataset, "x.csv")]
+)
+def test_what_is_not_there_or_damaged_is_told_in_a_sentence(kind, name, tmp_path):
+    dataset = kind(filepath=str(tmp_path / name))
+    with pytest.raises(DatasetError) as missing:
+        dataset.load()
+    assert f"{name} has not been made yet: run" in str(own_error(missing.value))
+    (tmp_path / name).write_bytes(b"\xff\xfe{")
+    with pytest.raises(DatasetError) as damaged:
+        dataset.load()
+    assert f"{name} cannot be read" in str(own_error(damaged.value))
 
 
 def test_a_save_that_fails_leaves_the_old_file(tmp_path):

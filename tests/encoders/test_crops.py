@@ -3,10 +3,13 @@
 import math
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from aezsl.encoders.images.end_to_end import CROP_AREA, centre_crop, pixels, random_crop
+from aezsl.encoders.images.preprocessing import make_preprocess
 from aezsl.encoders.torchvision import torchvision
+from aezsl.errors import DataError
 
 IMAGE = Image.fromarray(np.random.default_rng(0).integers(0, 255, (90, 120, 3), dtype=np.uint8)).resize((600, 450))
 
@@ -33,3 +36,12 @@ def test_crops_are_within_their_bounds_and_mirrored_half_the_time():
 
 def test_a_long_image_has_crops_too():
     assert random_crop(Image.new("RGB", (2000, 3)), 32, np.random.default_rng(0)).size == (32, 32)
+
+
+def test_images_too_thin_to_be_scaled_are_refused():
+    with pytest.raises(DataError, match=r"200 times as long as the other for this network, got 60000 x 1: crop it"):
+        centre_crop(Image.new("RGB", (60_000, 1)), 224)
+    assert centre_crop(Image.new("RGB", (400, 2)), 224).size == (224, 224)
+    with pytest.raises(DataError, match="got 1 x 900"):
+        make_preprocess("googlenet")(Image.new("RGB", (1, 900)))
+    assert make_preprocess("efficientnet_lite0")(Image.new("RGB", (60_000, 1))).shape == (3, 224, 224)

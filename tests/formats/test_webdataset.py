@@ -98,6 +98,13 @@ def test_templates_come_from_a_file(root):
         read_templates(path)
 
 
+def test_a_file_with_the_name_of_a_member_is_a_file(tmp_path):
+    path = tmp_path / "a::1+2::b.png"
+    path.write_bytes(b"content")
+    assert read_content(path) == b"content"
+    assert has_digest(path, file_digest(path))
+
+
 def test_broken_data_is_named(root):
     write_tar(root / "train" / "9.tar", {"a.png": png((1, 1, 1)), "a.cls": b"7"})
     with pytest.raises(DataError, match=r"9\.tar, a\.cls: expected a class from 0 to 2, got '7'"):

@@ -13,7 +13,9 @@ from typing import Any
 import kedro_datasets.json
 import kedro_datasets.pandas
 import kedro_datasets.text
+from kedro.io import DatasetError
 
+from aezsl.errors import DataError, NotReadyError
 from aezsl.machine.files import written_whole
 
 
@@ -32,6 +34,22 @@ class WrittenWhole:
 
     _filepath: PurePosixPath
     _protocol: str
+
+    def load(self) -> Any:
+        """What was saved; a sentence where nothing has been, or where it cannot be read any more."""
+        path = Path(self._filepath)
+        if self._protocol == "file" and not path.is_file():
+            raise NotReadyError(
+                f"{path} has not been made yet: run the stage before this one first, such as kedro run "
+                "--pipeline=ingestion, or the whole road by the name of a method"
+            )
+        try:
+            return super().load()  # type: ignore[misc]
+        except DatasetError as error:
+            reason = " ".join(str(error.__cause__ or error).split())
+            raise DataError(
+                f"{path} cannot be read ({reason}): delete it, and run the pipeline that makes it again"
+            ) from error
 
     def save(self, data: Any) -> None:
         """Write beside the place, then rename; elsewhere than on a disk as the dataset does it."""

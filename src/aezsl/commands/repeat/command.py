@@ -22,7 +22,7 @@ from aezsl.commands.repeat.tracking import ParentRun, SplitHooks, close_runs
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import METRICS, GeneralizedOutcome
 from aezsl.methods import METHODS
-from aezsl.pipeline_registry import register_pipelines
+from aezsl.pipeline_registry import create_pipelines
 from aezsl.reporting.over_splits import (
     HEADLINES,
     default_reference,
@@ -34,9 +34,6 @@ from aezsl.reporting.over_splits import (
 )
 
 log = logging.getLogger(__name__)
-
-#: Runners that Kedro and this project have.
-RUNNERS = ("SequentialRunner", "ThreadRunner", "ParallelRunner", "aezsl.runner.DaskRunner")
 
 #: As what Kedro knows the nodes that are left to run.
 PIPELINE = "repeat"
@@ -65,8 +62,8 @@ class Repeat:
         metric: str | None = None,
     ) -> None:
         self._seeds, self._env, self._params = list(seeds), env, params or {}
-        self._runner, self._name, self._metric = _runner(runner), name, metric
-        registered = register_pipelines()
+        self._runner, self._name, self._metric = load_obj(runner, "kedro.runner"), name, metric
+        registered = create_pipelines()
         if not name.isidentifier() or name in registered:
             raise DataError(f"--name must be one word and not a pipeline's name, got {name!r}")
         for key in ("seed", "folder"):
@@ -229,13 +226,6 @@ def _pipeline_of(name: str, registered: dict[str, Pipeline]) -> Pipeline:
         hint = f"did you mean {near[0]}?" if near else "kedro registry list names them"
         raise DataError(f"there is no pipeline {name!r}; {hint}")
     return registered[name]
-
-
-def _runner(name: str) -> Any:
-    try:
-        return load_obj(name, "kedro.runner")
-    except (ImportError, AttributeError, ValueError) as error:
-        raise DataError(f"no runner {name!r} ({error}): {_nearest(name, RUNNERS)}") from error
 
 
 def _metrics(settings: set[str]) -> list[str]:

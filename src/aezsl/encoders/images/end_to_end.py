@@ -13,6 +13,7 @@ from PIL import Image
 
 from aezsl.encoders.images.engine import available_cores
 from aezsl.encoders.images.networks import googlenet_classifier
+from aezsl.encoders.images.preprocessing import check_shape
 from aezsl.formats.images import read_image
 from aezsl.machine.files import file_digest
 
@@ -93,7 +94,7 @@ class ImageInputs:
         return np.concatenate(blocks)
 
     def fingerprint(self) -> str:
-        """From the content of the files, and from the weights that the encoder starts with."""
+        """A digest of the content of the files, and of the weights that the encoder starts with."""
         assert self.encoder is not None
         with ThreadPoolExecutor(available_cores()) as pool:
             contents = list(pool.map(file_digest, self.paths))
@@ -140,6 +141,7 @@ def random_crop(image: Image.Image, size: int, rng: np.random.Generator) -> Imag
 
 def centre_crop(image: Image.Image, size: int) -> Image.Image:
     """Shorter side to 256 / 224 of ``size``, then the central square: as torchvision prepares for its weights."""
+    check_shape(image)
     short = round(size * 256 / 224)
     scale = short / min(image.size)
     width, height = (short if side == min(image.size) else int(side * scale) for side in image.size)

@@ -31,15 +31,20 @@ def make_preprocess(name: str) -> Preprocess:
     return _of_bounded_shape(_processor(name) if is_hub_model(name) else _torchvision(name))
 
 
+def check_shape(image: Image.Image) -> None:
+    """Refuse an image so thin that, once its shorter side is as long as a network wants it, it would fill memory."""
+    if max(image.size) > LONGEST * min(image.size):
+        raise DataError(
+            f"one side of an image may be {LONGEST} times as long as the other for this network, got "
+            f"{image.width} x {image.height}: crop it, or take it out"
+        )
+
+
 def _of_bounded_shape(preprocess: Preprocess) -> Preprocess:
-    """Others bring the shorter side to their size before they cut: of a thin image the longer one would fill memory."""
+    """Others bring the shorter side to their size before they cut."""
 
     def checked(image: Image.Image) -> Float32:
-        if max(image.size) > LONGEST * min(image.size):
-            raise DataError(
-                f"one side of an image may be {LONGEST} times as long as the other for this network, got "
-                f"{image.width} x {image.height}: crop it, or take it out"
-            )
+        check_shape(image)
         return preprocess(image)
 
     return checked
