@@ -325,8 +325,8 @@ def test_a_worker_that_is_killed_changes_nothing(dask_cluster, in_folder, functi
 @pytest.mark.parametrize(
     ("work", "kind"),
     [
-        (statistics, "_of_task"),
-        (spread, "_squares_of_task"),
+        (statistics, "_task_statistics"),
+        (spread, "_task_squares"),
         (grid, "_examine_fold"),
         (streamed_aezsl, "sum_right_sides"),
         (streamed_aezsl, "block_classifiers"),

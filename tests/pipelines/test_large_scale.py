@@ -126,3 +126,12 @@ def test_command_line_writes_table_history_and_counts(make_project, root):
     shards = list((project.folder / "data/04_feature/imagenet/semantics").glob("*/*.parquet"))
     project.kedro("run", "--env=imagenet", "--pipeline=semantic_embedding", f"--params=imagenet.root={root}")
     assert list((project.folder / "data/04_feature/imagenet/semantics").glob("*/*.parquet")) == shards
+
+
+def test_closed_forms_learn_from_mapped_features(make_project, root):
+    project, methods = make_project(), ("exem", "jeac", "ridge")
+    project.kedro("run", "--env=imagenet", f"--pipelines={','.join(methods)}", f"--params=imagenet.root={root}")
+    for method in methods:
+        metrics = json.loads((project.folder / f"data/08_reporting/imagenet/{method}/metrics.json").read_text())
+        assert metrics["2hop.n_classes"] == 15
+        assert metrics["all.hit_at_1"] == metrics["hit_at_1"] > 0.5

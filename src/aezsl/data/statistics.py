@@ -145,7 +145,7 @@ def class_squares(samples: Rows, y: Labels, mean: Array, U: Array, centres: Arra
     parts = [slice(i, i + n) for i, n in _tasks(len(samples))]
     tasks = ((samples[part], y[part]) for part in parts)
     squares: Iterable[Array] = progress_bar(
-        workers().map(_squares_of_task, tasks, mean, U, centres),
+        workers().map(_task_squares, tasks, mean, U, centres),
         total=len(parts),
         desc="spread of the classes",
         leave=False,
@@ -154,7 +154,7 @@ def class_squares(samples: Rows, y: Labels, mean: Array, U: Array, centres: Arra
     return reduce(add, squares)
 
 
-def _squares_of_task(task: tuple[Rows, Labels], mean: Array, U: Array, centres: Array) -> Array:
+def _task_squares(task: tuple[Rows, Labels], mean: Array, U: Array, centres: Array) -> Array:
     rows, y = task
     squares = np.zeros(centres.shape)
     for i, block in enumerate(rows.blocks(BLOCK_ROWS)):
