@@ -1,5 +1,8 @@
 """How a command ends: the project's own errors in their sentence, all others as Python shows them."""
 
+import logging
+import sys
+
 import numpy as np
 import pytest
 from kedro.io import DatasetError
@@ -66,3 +69,19 @@ def test_the_log_is_begun_anew_when_it_is_large_and_done_without_where_it_cannot
     assert "second" in path.read_text()
     assert "first" not in path.read_text()
     assert crash.keep_traceback(DataError("third"), tmp_path / "nowhere" / "info.log") is None
+
+
+@pytest.mark.parametrize(("error", "shown"), [(DataError("no such bird"), 0), (KeyError("x"), 1)])
+def test_kedro_says_nothing_beside_an_error_of_the_project(error, shown, monkeypatch):
+    handler = logging.Handler()
+    handler.set_name("rich")
+    lines = []
+    handler.emit = lines.append
+    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    crash.install()
+    try:
+        raise error
+    except Exception:
+        logging.getLogger("kedro.runner.sequential_runner").warning("You can resume")
+    assert len(lines) == shown

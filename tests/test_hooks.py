@@ -4,8 +4,10 @@ import os
 
 import pytest
 from kedro.io import DataCatalog, MemoryDataset
+from kedro.pipeline import Pipeline, node
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from aezsl.datasets.new_images import NewImagesDataset
 from aezsl.errors import NotReadyError
 from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask
 from aezsl.machine.provenance import Cost
@@ -30,6 +32,24 @@ def test_the_first_method_named_is_what_a_run_is_about(named, subject):
     assert main_method(named) == subject
 
 
+@pytest.mark.parametrize(
+    ("inputs", "sentence"),
+    [
+        ({"params:feature_extraction": {"backbone": "efficientnet_lite0+resnt50"}}, "'resnt50': did you mean resnet50"),
+        ({"new_images": "/nowhere"}, "no folder /nowhere"),
+    ],
+)
+def test_networks_and_folders_that_there_are_not_are_refused_before_the_first_node(inputs, sentence):
+    datasets = {
+        name: NewImagesDataset(images=value) if name == "new_images" else MemoryDataset(value | SETTINGS)
+        for name, value in inputs.items()
+    }
+    pipeline = Pipeline([node(lambda given: given, name, "out") for name in inputs])
+    with pytest.raises(ValueError, match=sentence):
+        BeforeAnythingRuns().before_pipeline_run({}, pipeline, DataCatalog(datasets))
+
+
+SETTINGS = {"weights": "default", "layer": None, "path": None}
 PARAMETERS = {"report": {"benchmark": "birds"}, "split": {"seed": 3}, "predict": {"method": "aezsl"}}
 
 

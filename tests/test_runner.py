@@ -14,7 +14,7 @@ import pandas as pd
 import psutil
 import pyarrow.parquet as pq
 import pytest
-from kedro.io import DataCatalog, MemoryDataset
+from kedro.io import AbstractDataset, DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 from kedro_datasets.json import JSONDataset
@@ -276,6 +276,26 @@ def test_a_cluster_of_this_machine_is_seen_by_this_machine_alone():
 def test_errors_of_the_project_arrive_as_they_are(dask_cluster, in_folder):
     with pytest.raises(DataError, match=r"^expected something else: change it$"):
         result(Pipeline([node(refuse, "X", "Y")]), DaskRunner(), X=X)
+
+
+class DamagedDataset(AbstractDataset):
+    """What Kedro tells of by an error of its own, with the project's as its cause."""
+
+    def load(self):
+        refuse(None)
+
+    def save(self, data):
+        raise NotImplementedError
+
+    def _describe(self):
+        return {}
+
+
+@pytest.mark.slow
+def test_errors_in_a_catalog_entry_arrive_as_they_are(dask_cluster, in_folder):
+    catalog = DataCatalog({"X": DamagedDataset(), "mark": MemoryDataset(None)})
+    with pytest.raises(DataError, match=r"^expected something else: change it$"):
+        DaskRunner().run(Pipeline([node(die_then_sum, ["X", "mark"], "Y")]), catalog)
 
 
 @pytest.mark.slow

@@ -36,3 +36,12 @@ def test_nothing_heavy_is_imported_before_the_first_node(make_project):
     lines = [line for line in result.stdout.splitlines() if line.startswith("imported:")]
     assert lines == ["imported:"], f"{lines}\n{result.stdout[-2000:]}\n{result.stderr[-3000:]}"
     assert "type hints" not in (folder / "info.log").read_text()  # Kedro warns of annotations it cannot resolve
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("given", "found"), [({}, "true"), ({"MLFLOW_DISABLE_TELEMETRY": "false"}, "false")])
+def test_nobody_is_told_of_runs_unless_the_user_says_so(given, found):
+    own = {name: value for name, value in environment().items() if name != "MLFLOW_DISABLE_TELEMETRY"}
+    command = [sys.executable, "-c", "import os, aezsl.settings; print(os.environ['MLFLOW_DISABLE_TELEMETRY'])"]
+    result = subprocess.run(command, env=own | given, capture_output=True, text=True, timeout=600)
+    assert result.stdout.strip() == found

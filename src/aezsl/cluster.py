@@ -39,7 +39,7 @@ class ClusterError(NotReadyError):
 
 
 def require_dask() -> None:
-    """Refuse to go on without the package."""
+    """Refuse to continue without the package."""
     if find_spec("distributed") is None:
         raise ClusterError(
             "a Dask cluster needs the package distributed, which is not installed: pip install 'aezsl[dask]'"
@@ -47,7 +47,7 @@ def require_dask() -> None:
 
 
 def scheduler_address() -> str | None:
-    """Of the cluster to use; None for one of this machine."""
+    """The address of the cluster to use; None for one of this machine."""
     return os.environ.get(ADDRESS) or None
 
 

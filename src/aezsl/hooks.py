@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Generator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from kedro.pipeline import Pipeline
 
 from aezsl.config import ConfigLoader
 from aezsl.errors import NotReadyError, ParameterError
+from aezsl.machine.postponed import outside_of_notebooks
 from aezsl.machine.provenance import Cost, git_commit, peak_memory_mb
 from aezsl.runs.subject import (
     BENCHMARK,
@@ -46,19 +48,29 @@ class BeforeAnythingRuns:
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Refuse to use a model that nobody has trained, with the command that trains it."""
-        if "models" not in pipeline.inputs():
-            return
-        settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
-        method = settings["method"]
-        registered = (
-            settings["model"] and "found_model" in pipeline.all_outputs()
-        )  # one of MLflow's: none is needed here
-        if method not in trained and not registered:
-            raise NotReadyError(
-                f"{method} has not been trained yet: {_training_command(method, run_params)}; "
-                f"trained are: {', '.join(trained) or 'none'}"
-            )
+        """Refuse networks and folders that there are not, and models that nobody has trained."""
+        from aezsl.encoders.images.backbones import check_backbones
+        from aezsl.formats.new_images import require_folder
+
+        inputs = pipeline.inputs()
+        if "models" in inputs:  # whose networks are their own
+            _require_model(run_params, pipeline, catalog)
+        elif "params:feature_extraction" in inputs:
+            check_backbones(catalog.load("params:feature_extraction"))
+        if "new_images" in inputs and "new_images" in catalog:
+            require_folder(catalog.get("new_images").folder)  # type: ignore[union-attr]
+
+
+def _require_model(run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Refuse to use a model that nobody has trained, with the command that trains it."""
+    settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
+    method = settings["method"]
+    registered = settings["model"] and "found_model" in pipeline.all_outputs()  # one of MLflow's: none is needed here
+    if method not in trained and not registered:
+        raise NotReadyError(
+            f"{method} has not been trained yet: {_training_command(method, run_params)}; "
+            f"trained are: {', '.join(trained) or 'none'}"
+        )
 
 
 def _training_command(method: str, run_params: dict[str, Any]) -> str:
@@ -89,12 +101,36 @@ def _check_pipelines() -> None:
     """Kedro would name an unknown pipeline, too, but only after MLflow has been set up."""
     from kedro.framework.project import pipelines
 
-    names = list(pipelines)
+    from aezsl.pipeline_registry import pipeline_names
+
+    names = pipeline_names()
     for name in pipelines._requested_pipelines or []:
         if name not in names:
             near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else "kedro registry list shows all there are"
+            hint = f"did you mean {near[0]}?" if near else "kedro pipelines shows all there are"
             raise ParameterError(f"no pipeline {name!r}: {hint}")
+
+
+class OutsideOfNotebooks:
+    """MLflow asks IPython whether a run belongs to a notebook, and would load all of it to hear that it does not."""
+
+    @hook_impl(wrapper=True)
+    def before_pipeline_run(self) -> Generator[None, Any, Any]:
+        """While a run begins."""
+        with outside_of_notebooks():
+            return (yield)
+
+    @hook_impl(wrapper=True)
+    def before_node_run(self) -> Generator[None, Any, Any]:
+        """While parameters of a node are logged."""
+        with outside_of_notebooks():
+            return (yield)
+
+    @hook_impl(wrapper=True)
+    def after_pipeline_run(self) -> Generator[None, Any, Any]:
+        """While its results are logged."""
+        with outside_of_notebooks():
+            return (yield)
 
 
 class OneThreadPerTask:

@@ -4,7 +4,7 @@ A parameter is annotated with what it may be, ``lam: Positive = 1.0``; whoever i
 """
 
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
@@ -26,6 +26,9 @@ Count = Annotated[int, Ge(1)]
 CountOrNone = Annotated[int, Ge(0)]
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 Text = Annotated[str, MinLen(1)]
+
+#: Parameters or settings by name.
+Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

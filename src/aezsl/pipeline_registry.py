@@ -1,5 +1,8 @@
 """All pipelines by name. Written out, because methods share one template instead of a folder each."""
 
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+
 from kedro.pipeline import Pipeline, pipeline
 
 from aezsl.methods import METHODS, UNPAIRED
@@ -93,43 +96,74 @@ def joined(*pipelines: Pipeline) -> Pipeline:
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """Name -> pipeline. Every method's pipeline is the whole road from raw files to metrics."""
-    data = {
-        "ingestion": ingestion.create_pipeline(),
-        "feature_extraction": feature_extraction.create_pipeline(),
-        "semantic_embedding": semantic_embedding.create_pipeline(),
+    """Name -> pipeline, for Kedro: those that its command names, else all. Making all takes a second."""
+    from kedro.framework import project
+
+    names = project.pipelines._requested_pipelines
+    return create_pipelines(None if names is None else [name for name in names if name in pipeline_names()])
+
+
+def create_pipelines(names: Sequence[str] | None = None) -> dict[str, Pipeline]:
+    """Name -> pipeline, of all or of some. Every method's pipeline is the whole road from raw files to metrics."""
+    makers = _makers()
+    return {name: makers[name]() for name in (makers if names is None else names)}
+
+
+def pipeline_names() -> list[str]:
+    """Of all pipelines; none is made."""
+    return list(_makers())
+
+
+def _makers() -> dict[str, Callable[[], Pipeline]]:
+    """Name -> what makes the pipeline. Parts that several of them share are made once."""
+    stages = {
+        "ingestion": cache(ingestion.create_pipeline),
+        "feature_extraction": cache(feature_extraction.create_pipeline),
+        "semantic_embedding": cache(semantic_embedding.create_pipeline),
     }
-    road = joined(*data.values())
-    methods: dict[str, Pipeline] = {}
-    for setting, prefix in (("zsl", ""), ("gzsl", "gzsl_")):
-        start = road + problem.create_pipeline(setting)
-        methods |= {prefix + name: start + create_method_pipeline(name, setting) for name in METHODS}
-    figures = {
-        f"sensitivity_{parameter}": methods["aezsl_lr"] + sensitivity.create_pipeline("aezsl_lr", parameter)
-        for parameter in ("k", "lambda3")
-    }
-    start = road + problem.create_pipeline("zsl")
-    variants = (create_variant_pipeline(variant) for variant in VARIANTS)
-    figures["ablation_weighting"] = joined(start, *variants, ablation.create_pipeline(VARIANTS))
-    large_scale = [entry.name for entry in METHODS.values() if entry.large_scale]
-    table = evaluation.create_large_scale_pipeline(large_scale)
-    figures["large_scale"] = joined(*(methods[name] for name in large_scale), table)
-    from_images = data["ingestion"] + data["semantic_embedding"] + create_end_to_end_pipeline()
-    # All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once.
-    explained = methods["eszsl"] + methods["aezsl"] + qualitative.create_pipeline()
-    tables = {
-        title: joined(*(methods[name] for name in names), comparison.create_pipeline(names), explained)
-        for title, names in (("table1", UNPAIRED), ("table1_pair", list(METHODS)))
-    }
+
+    @cache
+    def start(setting: str) -> Pipeline:
+        return joined(*(stage() for stage in stages.values()), problem.create_pipeline(setting))
+
+    @cache
+    def one(name: str, setting: str = "zsl") -> Pipeline:
+        return joined(start(setting), create_method_pipeline(name, setting))
+
+    def curve(parameter: str) -> Pipeline:
+        return joined(one("aezsl_lr"), sensitivity.create_pipeline("aezsl_lr", parameter))
+
+    def weightings() -> Pipeline:
+        return joined(start("zsl"), *map(create_variant_pipeline, VARIANTS), ablation.create_pipeline(VARIANTS))
+
+    def large_scale() -> Pipeline:
+        names = [entry.name for entry in METHODS.values() if entry.large_scale]
+        return joined(*map(one, names), evaluation.create_large_scale_pipeline(names))
+
+    def from_images() -> Pipeline:
+        return joined(stages["ingestion"](), stages["semantic_embedding"](), create_end_to_end_pipeline())
+
+    @cache
+    def explained() -> Pipeline:
+        return joined(one("eszsl"), one("aezsl"), qualitative.create_pipeline())
+
+    def table(names: Sequence[str]) -> Pipeline:
+        """All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once."""
+        return joined(*map(one, names), comparison.create_pipeline(list(names)), explained())
+
     return {
-        **data,
-        **methods,
-        **figures,
+        **stages,
+        **{name: partial(one, name) for name in METHODS},
+        **{f"gzsl_{name}": partial(one, name, "gzsl") for name in METHODS},
+        **{f"sensitivity_{parameter}": partial(curve, parameter) for parameter in ("k", "lambda3")},
+        "ablation_weighting": weightings,
+        "large_scale": large_scale,
         END_TO_END: from_images,
         "qualitative": explained,
-        **tables,
-        "report": reporting.create_pipeline(),
-        "predict": predict.create_pipeline(),
-        "export": export.create_pipeline(),
-        "__default__": methods[DEFAULT_METHOD],
+        "table1": partial(table, UNPAIRED),
+        "table1_pair": partial(table, list(METHODS)),
+        "report": reporting.create_pipeline,
+        "predict": predict.create_pipeline,
+        "export": export.create_pipeline,
+        "__default__": partial(one, DEFAULT_METHOD),
     }

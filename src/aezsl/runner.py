@@ -134,10 +134,15 @@ def run_node(
             outputs = node.run({name: datasets[name].load() for name in node.inputs})
             for name, data in outputs.items():
                 save_whole(datasets[name], data)
+        return
     except Exception as error:
-        if own := own_error(error):  # causes do not travel: the sentence itself must
-            raise own.with_traceback(own.__traceback__) from None
-        raise
+        own = own_error(error)
+        if own is None:
+            raise
+    # Causes do not travel: the sentence itself must. And of Kedro's error, whose cause it is, it must not know: what
+    # runs in a circle cannot be sent at all.
+    own.__cause__ = own.__context__ = None
+    raise own
 
 
 def save_whole(dataset: AbstractDataset[Any, Any], data: Any) -> None:

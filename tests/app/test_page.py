@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -155,6 +156,23 @@ def test_visitors_have_photos_of_their_own(page, place, looks):
     assert best(page, photo, NEW) == ["plum"]
     ask(page, "forget")
     ask(page, "scores", status=409, photos=[photo], classes=NEW)
+
+
+def test_eight_visitors_at_once_never_see_classes_of_each_other(place, looks):
+    app = make_app(Library(place))
+
+    def visit(number):
+        visitor = TestClient(app)
+        photo = send(visitor, picture("plum", number))["photo"]
+        for turn in range(5):
+            classes = [[f"{number}-{turn}-{name}", text] for name, text in NEW]
+            (answer,) = ask(visitor, "scores", photos=[photo], classes=classes)["answers"]
+            assert answer["names"][0] == f"{number}-{turn}-plum"
+            assert set(answer["names"]) == {name for name, _ in classes}
+        return photo
+
+    with ThreadPoolExecutor(8) as visitors:
+        assert len(set(visitors.map(visit, range(8)))) == 8
 
 
 def test_what_is_wrong_is_said_in_a_sentence(page, monkeypatch):

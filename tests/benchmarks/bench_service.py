@@ -1,6 +1,8 @@
 """How fast the service answers: its first request against the others, stored features, and images against the engine.
 
 python -m tests.benchmarks.bench_service [n_requests] [method]
+
+Beside other work on the machine look at the processor time, on one core: taskset -c 0 python -m ...
 """
 
 import base64
@@ -18,6 +20,7 @@ from http.client import HTTPConnection
 
 import numpy as np
 import pandas as pd
+import psutil
 from PIL import Image
 
 from aezsl.data.normalise import fit_normaliser
@@ -54,7 +57,7 @@ def make_trained(method):
 
 @contextmanager
 def served(trained):
-    """The port of a server around the model, in a process of its own."""
+    """The port of a server around the model, and the process of its own that it runs in."""
     with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
         MlflowModelDataset(filepath=f"{folder}/model").save(trained)
         probe.bind((HOST, 0))
@@ -63,7 +66,7 @@ def served(trained):
         with subprocess.Popen([sys.executable, "-c", SERVER, f"{folder}/model", HOST, str(port)]) as process:
             try:
                 wait_for(port, process)
-                yield port
+                yield port, psutil.Process(process.pid)
             finally:
                 process.terminate()
 
@@ -101,6 +104,14 @@ def requests_per_second(port, bodies, clients):
     return len(bodies) / (time.perf_counter() - start)
 
 
+def processor_seconds(process, work):
+    """Of the server, during some work."""
+    before = process.cpu_times()
+    work()
+    after = process.cpu_times()
+    return after.user + after.system - before.user - before.system
+
+
 def body(column, values):
     return json.dumps({"dataframe_records": [{column: value} for value in values]})
 
@@ -112,15 +123,15 @@ def make_photo(rng):
     return base64.b64encode(stream.getvalue()).decode()
 
 
-def bare_images_per_second(n_batches):
+def bare_images_per_second(n_batches, clock=time.perf_counter):
     """The engine alone, on pixels that are ready, in batches as the service makes them."""
     preprocess, network = make_encoder({"backbone": [BACKBONE]}).backbones[0].load()
     batch = np.stack([preprocess(Image.new("RGB", (500, 375)))] * BATCH)
     network(batch)
-    start = time.perf_counter()
+    start = clock()
     for _ in range(n_batches):
         network(batch)
-    return n_batches * BATCH / (time.perf_counter() - start)
+    return n_batches * BATCH / (clock() - start)
 
 
 def main(n_requests=200, method="aezsl"):
@@ -129,7 +140,7 @@ def main(n_requests=200, method="aezsl"):
     photos = [make_photo(rng) for _ in range(BATCH)]
     n_batches = max(4, n_requests // (2 * BATCH))
     rows = [body("features", [X[i].tolist()]) for i in range(n_requests)]
-    with served(trained) as port:
+    with served(trained) as (port, process):
         for column, bodies in (("features", rows[:11]), ("image", [body("image", photos[:1])] * 11)):
             first, *others = ask(port, bodies)
             usual = statistics.median(others)
@@ -142,9 +153,15 @@ def main(n_requests=200, method="aezsl"):
         before = bare_images_per_second(n_batches)
         whole = requests_per_second(port, [body("image", photos)] * n_batches, 2) * BATCH
         bare = (before + bare_images_per_second(n_batches)) / 2
+        batches = [body("image", photos)] * n_batches
+        cost = processor_seconds(process, lambda: ask(port, batches)) / (n_batches * BATCH)
+        engine = 1 / bare_images_per_second(n_batches, time.process_time)
+        row = processor_seconds(process, lambda: ask(port, rows)) / n_requests
         single = requests_per_second(port, [body("image", photos[:1])] * (2 * n_batches), CLIENTS)
     print(f"images: engine alone {bare:.1f}/s; service {whole:.1f}/s, {100 * whole / bare:.0f} % of it", end="; ")
     print(f"with one image a request and {CLIENTS} clients {single:.1f}/s, {100 * single / bare:.0f} %")
+    print(f"processor time: {1000 * row:.1f} ms a row of stored features; an image {1000 * cost:.1f} ms", end=", ")
+    print(f"of which the engine alone takes {1000 * engine:.1f} ms, {100 * engine / cost:.0f} %")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
+from pathlib import Path
+
 import pandas as pd
 import pytest
+import yaml
 
 from aezsl.data.spreadsheet import escape_formulas, markdown_cell, unescape_formulas
 from aezsl.datasets.table import TableDataset
 
+CATALOG = Path(__file__).parents[2] / "conf/base/catalog_07_model_output.yml"
 TABLE = pd.DataFrame(
     {
         "class_name": ["cat", '=HYPERLINK("x")', "@a", "-1+2", "'quoted", None, "\uff1d1"],
@@ -19,6 +23,15 @@ def test_names_do_not_become_formulas_and_come_back(tmp_path):
     assert not [line for line in lines if line.lstrip('"').startswith(("=", "@", "-", "+"))]
     assert lines[2].endswith(",-1.0")  # a number is a number
     pd.testing.assert_frame_equal(dataset.load(), TABLE, check_dtype=False)
+
+
+def test_excel_knows_the_letters_of_predicted_names(tmp_path):
+    entry = yaml.safe_load(CATALOG.read_text(encoding="utf-8"))["new_predictions_table"]
+    dataset = TableDataset(filepath=str(tmp_path / "t.csv"), save_args=entry["save_args"], fs_args=entry["fs_args"])
+    names = pd.DataFrame({"image": ["Möwe.jpg"], "name": ["Möwe"]})
+    dataset.save(names)
+    assert (tmp_path / "t.csv").read_bytes().startswith(b"\xef\xbb\xbfimage,name")
+    pd.testing.assert_frame_equal(dataset.load(), names, check_dtype=False)
 
 
 def test_escaping_is_undone_exactly():

@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from aezsl.encoders.images import backbones
-from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.backbones import _torchvision_names, make_backbone
 from aezsl.encoders.images.extraction import extract_features
 from aezsl.encoders.images.networks import efficientnet_lite, torchvision_network
 from aezsl.encoders.torchvision import torchvision
@@ -142,10 +142,14 @@ def test_missing_weights_say_where_they_belong(tmp_path, monkeypatch):
     monkeypatch.setattr(
         torch.hub, "download_url_to_file", lambda *_, **__: (_ for _ in ()).throw(OSError("no network"))
     )
-    with pytest.raises(FileNotFoundError, match=r"checkpoints/googlenet-.*\.pth and could not be downloaded"):
+    with pytest.raises(DataError, match=r"checkpoints/googlenet-.*\.pth and could not be downloaded"):
         make_backbone("googlenet").load()
-    with pytest.raises(FileNotFoundError, match="no weights at"):
+    with pytest.raises(DataError, match="no weights at"):
         make_backbone("resnet18", str(tmp_path / "none.pth"))
+
+
+def test_files_of_torchvision_name_the_models_that_it_knows():
+    assert set(torchvision.models.list_models(module=torchvision.models)) == _torchvision_names()
 
 
 def test_unknown_names_are_refused():

@@ -92,6 +92,7 @@ class TestProducts:
         np.testing.assert_array_equal(ranking.classes, expected.classes)
         np.testing.assert_array_equal(ranking.scores, expected.scores)
 
+    @pytest.mark.slow
     def test_memory_grows_with_neither_samples_nor_classes(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(3000, 4)).astype(np.float32)

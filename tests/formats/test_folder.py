@@ -165,6 +165,7 @@ def test_what_is_not_read_is_counted_and_named(tree, caplog):
     for kind, files in {**rest, "links to nothing, pipes or devices": ["images/cat/pipe.jpg"]}.items():
         line = next(line for line in caplog.messages if f"not read are {kind}:" in line)
         assert f"({len(files)} in all)" in line
+        assert ("pip install pillow-heif" in line) == (kind == "files .heic")
 
 
 def test_links_in_a_circle_are_passed_over(tree, caplog):

@@ -2,6 +2,6 @@
 
 from functools import cache
 
-from aezsl.pipeline_registry import register_pipelines
+from aezsl.pipeline_registry import create_pipelines
 
-registered = cache(register_pipelines)
+registered = cache(create_pipelines)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aezsl.methods import make_method
 from tests.synthetic import Synthetic, make_synthetic
 
 
@@ -12,10 +13,29 @@ def nearest(Z, P):
     return np.array([[np.sum((z - p) ** 2) for p in P] for z in Z]).argmin(axis=1)
 
 
+def fitter(name, **defaults):
+    """How a test fits the method ``name``: ``fitted(data, **params)``, by default with these parameters."""
+    return lambda data, **params: make_method(name, **{**defaults, **params}).fit(*data[:3])
+
+
 def degenerate_pools(data: Synthetic):
     """One sample, fewer samples than classes, one sample several times, samples that are zero."""
     d = data.X_new.shape[1]
     return data.X_new[:1], data.X_new[::40], np.repeat(data.X_new[:1], 5, axis=0), np.zeros((3, d))
+
+
+def check_degenerate_pools(model, data: Synthetic, distinct=True):
+    """On each of them scores and objectives are numbers and labels are what is predicted.
+
+    distinct : equal samples get equal labels, so that there are no more labels than different samples.
+    """
+    for pool in degenerate_pools(data):
+        classifier = model.adapt(data.S_new, pool)
+        assert np.isfinite(classifier.scores(pool)).all()
+        assert np.isfinite(classifier.history.filter(["objective", "distance"])).all(axis=None)
+        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
+        if distinct:
+            assert len(set(classifier.labels)) <= len(np.unique(pool, axis=0))
 
 
 class Mixed(NamedTuple):

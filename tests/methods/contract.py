@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import estimator_checks
 
 from aezsl.data.statistics import SeenStatistics
@@ -53,6 +53,20 @@ FITTED_CHECKS = (
     estimator_checks.check_supervised_y_no_nan,
     estimator_checks.check_inplace_ensure_writeable,
 )
+
+
+def assert_unchanged(found, expected):
+    """All parts of a model or a state, down to their arrays, are what they were."""
+    if isinstance(expected, BaseEstimator):
+        found, expected = vars(found), vars(expected)
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        found, expected = list(found.values()), list(expected.values())
+    if isinstance(expected, list | tuple):
+        for one, other in zip(found, expected, strict=True):
+            assert_unchanged(one, other)
+    else:
+        np.testing.assert_array_equal(found, expected)
 
 
 class MethodContract:
@@ -111,17 +125,16 @@ class MethodContract:
 
     def test_queries_change_nothing(self, data):
         model = self.make().fit(*data[:3])
-        before = {name: copy.deepcopy(value) for name, value in vars(model).items()}
+        before = copy.deepcopy(vars(model))
         classifier = model.adapt(data.S_new, data.X_new)
-        state = copy.deepcopy(classifier.state())
+        names, state = set(vars(classifier)), copy.deepcopy(classifier.state())
         for targets in (data.S_new, data.S[:3]):
             model.decision_function(data.X_new, targets)
         classifier.rank(data.X_new[::-1].copy(), 3)
         classifier.predict(data.X_new)
-        assert vars(model).keys() == before.keys()
-        assert classifier.state().keys() == state.keys()
-        for name, value in state.items():
-            np.testing.assert_array_equal(classifier.state()[name], value)
+        assert_unchanged(vars(model), before)
+        assert_unchanged(classifier.state(), state)
+        assert set(vars(classifier)) == names
         again = model.adapt(data.S_new, data.X_new)
         np.testing.assert_array_equal(again.predict(data.X_new), classifier.predict(data.X_new))
 
@@ -138,6 +151,16 @@ class MethodContract:
         for i, ranking in enumerate(found):
             np.testing.assert_array_equal(ranking.classes, expected[i % 6].classes)
             np.testing.assert_allclose(ranking.scores, expected[i % 6].scores, rtol=1e-6, atol=1e-9)
+
+    def test_one_classifier_answers_many_threads(self, fitted, data):
+        classifier = fitted.adapt(data.S_new, data.X_new)
+        samples = [data.X_new, data.X_new[::-1].copy(), data.X[:30], data.X_new[5:6]]  # the pool, and others
+        expected = [classifier.rank(X, 3) for X in samples]
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda i: classifier.rank(samples[i % 4], 3), range(16)))
+        for i, ranking in enumerate(found):
+            np.testing.assert_array_equal(ranking.classes, expected[i % 4].classes)
+            np.testing.assert_allclose(ranking.scores, expected[i % 4].scores, rtol=1e-6, atol=1e-9)
 
     def test_an_adapted_classifier_is_restored_from_its_state(self, fitted, data):
         classifier = fitted.adapt(data.S_new, data.X_new)

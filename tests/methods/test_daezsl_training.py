@@ -112,7 +112,7 @@ KILLED = {**SMALL, "epochs": 60, "batch_size": 4}
 
 MAPPED = """
 import resource, sys
-import numpy as np, pyarrow as pa, torch, aezsl.methods.daezsl.network
+import numpy as np, pyarrow as pa, torch, aezsl.methods.daezsl.training
 from aezsl.methods import make_method
 with pa.memory_map(sys.argv[1]) as source:
     column = pa.ipc.open_file(source).read_all()["vector"].chunk(0)  # no copy: the table is the file

@@ -4,7 +4,7 @@ import pytest
 from aezsl.data.statistics import class_sums
 from aezsl.methods import make_method
 from aezsl.methods.jeac import cluster_with_seen
-from tests.helpers.pools import degenerate_pools, nearest
+from tests.helpers.pools import check_degenerate_pools, fitter, nearest
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -15,8 +15,7 @@ class TestJEaC(MethodContract):
     floor = 0.9
 
 
-def fitted(data, **params):
-    return make_method("jeac", **params).fit(*data[:3])
+fitted = fitter("jeac")
 
 
 def row_form(X, y, S, Z, A, lam, gam, rounds):
@@ -131,11 +130,7 @@ def test_seen_targets_get_no_cluster_of_their_own():
 def test_few_samples_duplicates_and_ties_are_defined(start):
     data = make_synthetic()
     model = fitted(data, start=start)
-    for pool in degenerate_pools(data):
-        classifier = model.adapt(data.S_new, pool)
-        assert np.isfinite(classifier.scores(pool)).all()
-        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
-        assert len(set(classifier.labels)) <= len(np.unique(pool, axis=0))
+    check_degenerate_pools(model, data)
     twice = np.vstack([data.S_new, data.S_new])
     assert model.predict(data.X_new, twice).max() < 8  # of two classes with one signature the first one wins
 

@@ -8,7 +8,7 @@ from aezsl.methods import make_method
 from aezsl.methods.lrl import class_laplacian, label_costs, smooth_labels
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.shared.margin import Labelling, smooth_hinge, train
-from tests.helpers.pools import degenerate_pools
+from tests.helpers.pools import check_degenerate_pools, fitter
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -21,8 +21,7 @@ class TestLRL(MethodContract):
     floor = 0.8
 
 
-def fitted(data, **params):
-    return make_method("lrl", **{**DOUBLE, **params}).fit(*data[:3])
+fitted = fitter("lrl", **DOUBLE)
 
 
 @pytest.fixture(scope="module")
@@ -156,11 +155,7 @@ def test_without_a_pool_it_is_the_machine_of_the_seen_classes(data):
 
 def test_few_samples_duplicates_and_ties_are_defined(data):
     model = fitted(data, max_rounds=2)
-    for pool in degenerate_pools(data):
-        classifier = model.adapt(data.S_new, pool)
-        assert np.isfinite(classifier.scores(pool)).all()
-        assert np.isfinite(classifier.history["objective"]).all()
-        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
+    check_degenerate_pools(model, data, distinct=False)  # the bounds hold for equal samples, too
     twice = model.adapt(np.vstack([data.S_new, data.S_new]), data.X_new)
     assert len(twice.labels) == len(data.X_new)
 

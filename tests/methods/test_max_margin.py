@@ -1,11 +1,8 @@
-import warnings
-
 import numpy as np
 import pytest
 
-from aezsl.methods import make_method
 from aezsl.methods.shared.margin import Labelling, train
-from tests.helpers.pools import degenerate_pools
+from tests.helpers.pools import check_degenerate_pools, fitter
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -18,8 +15,7 @@ class TestMaxMargin(MethodContract):
     floor = 0.8
 
 
-def fitted(data, **params):
-    return make_method("max_margin", **{**DOUBLE, **params}).fit(*data[:3])
+fitted = fitter("max_margin", **DOUBLE)
 
 
 @pytest.fixture(scope="module")
@@ -107,15 +103,10 @@ def test_seen_targets_are_the_classes_that_have_samples(data):
     assert np.mean(model.adapt(both, pool).labels == true) > 0.6
 
 
+@pytest.mark.filterwarnings("ignore:MaxMargin. labels collapsed")  # equal samples cannot be of many classes
 def test_few_samples_duplicates_and_ties_are_defined(data):
     model = fitted(data, max_rounds=2)
-    for pool in degenerate_pools(data):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # equal samples cannot be of many classes
-            classifier = model.adapt(data.S_new, pool)
-        assert np.isfinite(classifier.scores(pool)).all()
-        assert np.isfinite(classifier.history["objective"]).all()
-        assert len(set(classifier.labels)) <= len(np.unique(pool, axis=0))
+    check_degenerate_pools(model, data)
     twice = model.adapt(np.vstack([data.S_new, data.S_new]), data.X_new)
     assert len(twice.labels) == len(data.X_new)
 

@@ -56,6 +56,18 @@ def test_methods_in_the_metric_are_methods_on_whitened_samples(name):
     np.testing.assert_allclose(found.history["objective"], expected.history["objective"], rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["max_margin", "lrl"])
+def test_machines_in_the_metric_are_machines_on_whitened_samples(name):
+    data = make_synthetic(noise=1.0)
+    T = whitening(statistics(data), 0.3)
+    params = {"single": False, "n_components": 12, "max_rounds": 1}
+    found = make_method(name, shrinkage=0.3, **params).fit(*data[:3])
+    expected = make_method(name, **params).fit(data.X @ T, *data[1:3])
+    np.testing.assert_allclose(np.abs(found.rows_), np.abs(expected.rows_), atol=1e-9)  # axes have no sign
+    labels = found.adapt(data.S_new, data.X_new).labels, expected.adapt(data.S_new, data.X_new @ T).labels
+    np.testing.assert_array_equal(*labels)
+
+
 @pytest.mark.parametrize("name", ["jeac", "structured_prediction"])
 def test_what_varies_within_classes_no_longer_decides(name):
     """One direction in which the images of every class differ much, as drawings do by who drew them."""

@@ -4,7 +4,7 @@ import pytest
 from aezsl.data.statistics import class_sums
 from aezsl.methods import make_method
 from aezsl.methods.sms import TwoDomains
-from tests.helpers.pools import degenerate_pools, mixed_pool
+from tests.helpers.pools import check_degenerate_pools, fitter, mixed_pool
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -15,8 +15,7 @@ class TestSMS(MethodContract):
     floor = 0.7
 
 
-def fitted(data, **params):
-    return make_method("sms", **{"lam": 1.0, **params}).fit(*data[:3])
+fitted = fitter("sms", lam=1.0)
 
 
 def one_hot(y, n_classes):
@@ -135,10 +134,7 @@ def test_a_collapse_is_told_and_balance_prevents_it():
 def test_few_samples_duplicates_and_ties_are_defined(balance):
     data = make_synthetic()
     model = fitted(data, balance=balance)
-    for pool in degenerate_pools(data):
-        classifier = model.adapt(data.S_new, pool)
-        assert np.isfinite(classifier.scores(pool)).all()
-        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
+    check_degenerate_pools(model, data, distinct=not balance)
     if not balance:
         twice = np.vstack([data.S_new, data.S_new])
         assert model.predict(data.X_new, twice).max() < 8  # of two classes with one vector the first one wins

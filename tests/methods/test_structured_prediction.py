@@ -3,7 +3,7 @@ import pytest
 
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
-from tests.helpers.pools import degenerate_pools, nearest
+from tests.helpers.pools import check_degenerate_pools, fitter, nearest
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -14,8 +14,7 @@ class TestStructuredPrediction(MethodContract):
     floor = 0.9
 
 
-def fitted(data, **params):
-    return make_method("structured_prediction", **params).fit(*data[:3])
+fitted = fitter("structured_prediction")
 
 
 def unit(A):
@@ -122,10 +121,7 @@ def test_a_class_without_samples_stays_where_it_was_predicted(kappa):
 def test_few_samples_duplicates_and_ties_are_defined(start):
     data = make_synthetic()
     model = fitted(data, start=start)
-    for pool in degenerate_pools(data):
-        classifier = model.adapt(data.S_new, pool)
-        assert np.isfinite(classifier.scores(pool)).all()
-        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
+    check_degenerate_pools(model, data)
 
 
 def test_of_two_classes_at_one_place_the_first_one_wins():

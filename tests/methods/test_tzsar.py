@@ -4,7 +4,7 @@ import pytest
 from aezsl.methods import make_method
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.tzsar import corrected, self_trained
-from tests.helpers.pools import degenerate_pools, mixed_pool
+from tests.helpers.pools import check_degenerate_pools, fitter, mixed_pool
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -15,8 +15,7 @@ class TestTZSAR(MethodContract):
     floor = 0.9
 
 
-def fitted(data, **params):
-    return make_method("tzsar", **params).fit(*data[:3])
+fitted = fitter("tzsar")
 
 
 def unit(A):
@@ -118,11 +117,7 @@ def test_of_equal_ranks_the_smaller_distance_wins():
 def test_few_samples_duplicates_and_ties_are_defined(hubness):
     data = make_synthetic()
     model = fitted(data, hubness=hubness, n_nearest=3)
-    for pool in degenerate_pools(data):
-        classifier = model.adapt(data.S_new, pool)
-        assert np.isfinite(classifier.scores(pool)).all()
-        np.testing.assert_array_equal(classifier.predict(pool), classifier.labels)
-        assert len(set(classifier.labels)) <= len(np.unique(pool, axis=0))
+    check_degenerate_pools(model, data)
     twice = np.vstack([data.S_new, data.S_new])
     assert model.predict(data.X_new, twice).max() < 8  # of two classes with one vector the first one wins
 

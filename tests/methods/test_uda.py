@@ -6,7 +6,7 @@ from aezsl.methods import make_method
 from aezsl.methods.propagation.prototypes import spread_from_prototypes, spread_to
 from aezsl.methods.shared.sparse_codes import sparse_codes
 from aezsl.methods.uda import UDA
-from tests.helpers.pools import degenerate_pools
+from tests.helpers.pools import degenerate_pools, fitter
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -19,8 +19,7 @@ class TestUDA(MethodContract):
     floor = 0.8
 
 
-def fitted(data, **params):
-    return make_method("uda", **params).fit(*data[:3])
+fitted = fitter("uda")
 
 
 def cosine_labels(B, A):

@@ -12,6 +12,8 @@ from kedro.io import CatalogConfigResolver, DataCatalog
 
 from aezsl import settings
 from aezsl.data.normalise import STEPS
+from aezsl.encoders.images.backbones import named_backbones
+from aezsl.encoders.images.preprocessing import LITE_SIZES
 from aezsl.encoders.texts.semantics import KINDS
 from aezsl.encoders.torchvision import torchvision
 from aezsl.formats.sun import SUN
@@ -78,8 +80,8 @@ def test_every_name_in_an_environment_means_something(env):
     assert entry["root"].startswith("data/01_raw/")
     # A reader is made when it is first asked for, and refuses unknown formats and options.
     assert entry["root"] in str(DataCatalog.from_config({"raw_benchmark": entry})["raw_benchmark"])
-    backbones = {"file", "efficientnet_lite0", *torchvision.models.list_models()}
-    assert parameters["feature_extraction"]["backbone"] in backbones
+    backbones = {"file", *LITE_SIZES, *torchvision.models.list_models()}
+    assert {one["backbone"] for one in named_backbones(parameters["feature_extraction"])} <= backbones
     assert {source["kind"] for source in parameters["semantic_embedding"]["sources"]} <= {"auto", *KINDS}
     assert {step for steps in parameters["normalise"].values() for step in steps} <= set(STEPS)
     assert problem_folds(make_problem("zsl"), parameters["selection"])  # refuses unknown rules and settings

@@ -53,7 +53,8 @@ def test_a_kill_loses_no_finished_shard(make_project, tmp_path):
     write_images(project.folder / "data/01_raw/own")
     store = project.folder / "data/04_feature/own/features"
     command = ["run", "--env=own", "--pipelines=ingestion,feature_extraction"]
-    command.append(f"--params=feature_extraction.shard_size={SHARD},feature_extraction.batch_size=4")
+    sizes = f"feature_extraction.shard_size={SHARD},feature_extraction.batch_size=4"
+    command.append(f"--params={sizes},feature_extraction.backbone=efficientnet_lite0")
     shards = start_and_kill(project, command, store, tmp_path / "log.txt")
     kept = sum(pq.read_metadata(path).num_rows for path in shards)  # all of them whole
     assert 3 * SHARD <= kept < N_IMAGES

@@ -21,7 +21,7 @@ ROWS, WIDTH, SHARDS, CLASSES = 120_000, 512, 12, 8  # 246 MB of float32
 RUN = """
 import resource, sys
 from pathlib import Path
-import numpy as np, pandas as pd, torch, pyarrow.parquet, aezsl.methods.daezsl.network
+import numpy as np, pandas as pd, torch, pyarrow.parquet, aezsl.methods.daezsl.training
 from aezsl.datasets.mapped_arrays import MappedArraysDataset
 from aezsl.data.vector_store import VectorStore
 from aezsl.pipelines.method.nodes import adapt, fit_by_epochs, rank_targets

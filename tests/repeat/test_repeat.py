@@ -144,6 +144,6 @@ def test_variants_of_a_method_are_measured_and_one_of_them_may_be_the_reference(
     ],
 )
 def test_what_cannot_be_repeated_is_refused_by_name(pipelines, options, message, monkeypatch):
-    monkeypatch.setattr("aezsl.commands.repeat.command.register_pipelines", registered)
+    monkeypatch.setattr("aezsl.commands.repeat.command.create_pipelines", registered)
     with pytest.raises(DataError, match=message):
         Repeat(pipelines, [0, 1], **options)

@@ -51,6 +51,25 @@ def test_a_gallery_is_no_larger_than_its_images_fill():
     assert "0 images" in rendered(draw_gallery(predictions(0), images, SETTINGS))
 
 
+def test_long_names_have_two_lines_and_files_keep_theirs():
+    names = {"image_id": ["IMG_20240512_133312_HDR.jpg"], "predicted": "person in motorized wheelchair"}
+    shown = predictions(1, **names)
+    texts = rendered(draw_gallery(shown, shown[["image_id"]].assign(path="nowhere.png"), SETTINGS))
+    assert "person in motorized\nwheelchair 0.25\nIMG_20240512_133312_HD\nR.jpg" in texts
+
+
+def test_images_fill_their_square_and_no_more(tmp_path):
+    Image.new("RGB", (40, 20)).save(tmp_path / "wide.png")
+    shown = predictions(2)
+    images = shown[["image_id"]].assign(path=str(tmp_path / "wide.png"))
+    (axes,) = draw_gallery(shown, images, SETTINGS).axes
+    for picture in axes.images:
+        left, right, lower, upper = picture.get_extent()
+        assert right - left == pytest.approx(2 * (lower - upper))
+        assert axes.get_xlim()[0] <= left < right <= axes.get_xlim()[1]
+        assert axes.get_ylim()[1] <= upper < lower <= axes.get_ylim()[0]
+
+
 @pytest.mark.parametrize(
     ("columns", "surely"),
     [

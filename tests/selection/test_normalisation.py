@@ -82,6 +82,7 @@ def test_a_method_without_a_grid_chooses_too(store):
     assert selected == ({"gamma": 10.0}, raw.normalisations[int(np.argmax(scores))])
 
 
+@pytest.mark.slow
 def test_methods_choose_for_themselves(tmp_path):
     """Signs and sizes of the semantics mean more to some methods than to others."""
     raw = make_raw([["l2"], ["l2", "centre"], ["standardise"]], [[], ["centre"], ["standardise"]])

@@ -77,7 +77,9 @@ def drop(place):
         (drop("scalars/n_features_in_"), "should take 24 features"),
         (put("method", "sys"), "unknown method 'sys'"),
         (put("method", 3), "unknown method 3"),
-        (put("parameters/lam", [1]), "lam must be a finite number"),
+        (put("parameters/lam", [1]), "lam of ESZSL must be a number above 0"),
+        (put("parameters/lam", [float("nan")]), "lam must be a finite number"),
+        (put("scalars/n_features_in_", [24]), "n_features_in_ must be a finite number"),
         (put("parameters/lamb", 1), "no parameter lamb"),
         (put("parameters", []), ""),
         (put("recipe/steps/features", ["standardise", "halve"]), "unknown normalisation step 'halve'"),
@@ -197,3 +199,15 @@ def test_a_model_keeps_how_sure_its_answers_are(trained, tmp_path):
         changed(path, put(place, value) if "other" not in place else drop("confidence"))
         with pytest.raises(DataError, match=r"model\.npz"):
             load_trained(path)
+
+
+def test_a_parameter_that_is_a_list_is_kept(tmp_path):
+    recipe, data = make_recipe()
+    shares = [1.0 + c for c in range(len(data.S_new))]
+    seen = recipe.features(data.X), data.y, recipe.semantics(data.S)
+    model = make_method("eszsl_t", totals=shares).fit(*seen)
+    save_trained(tmp_path / "model.npz", TrainedModel(model, recipe))
+    assert load_trained(tmp_path / "model.npz").model.totals == shares
+    classifier = model.adapt(recipe.semantics(data.S_new), recipe.features(data.X_new))
+    save_classifier(tmp_path / "classifier.npz", classifier)
+    np.testing.assert_array_equal(load_classifier(tmp_path / "classifier.npz").labels, classifier.labels)

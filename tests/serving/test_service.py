@@ -95,7 +95,7 @@ GOOD = [0.1] * 24
         (rows(GOOD), {"top": True}, "top must be a whole number"),
         (rows(GOOD), {"top": "3"}, "top must be a whole number"),
         (rows(GOOD), {"classes": 5}, "classes must be a table as text, or a list, got int"),
-        (rows(GOOD), {"classes": "[1"}, "begins like a JSON list and is none"),
+        (rows(GOOD), {"classes": "[1"}, "begins like a JSON list and is not one"),
         (rows(GOOD), {"classes": [{"class_name": "a"}, {"name": "b"}]}, "classes[1] must be a name, or an object"),
         (rows(GOOD), {"classes": [["a"]]}, "classes[0] must be a name"),
         (rows(GOOD), {"classes": ["unicorn"]}, "class 'unicorn' was not in training"),

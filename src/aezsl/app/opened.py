@@ -11,6 +11,7 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.errors import DataError
+from aezsl.machine.workers import small_products
 from aezsl.methods import TargetClassifier
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import MAX_DESCRIPTION
@@ -127,7 +128,9 @@ class OpenModel:
             return [self._vectors[c] for c in described]
 
     def _adapt(self, classes: tuple[Described, ...]) -> TargetClassifier:
-        return self.trained.model.adapt(self.targets(classes).vectors)
+        vectors = self.targets(classes).vectors
+        with small_products():  # beside other work on the machine threads of BLAS would wait for each other
+            return self.trained.model.adapt(vectors)
 
     def name(self, features: Array, classes: tuple[Described, ...], refine: bool = False) -> list[dict[str, Any]]:
         """For every row of features (n, d) all classes, best first: probabilities, and scores from 0 to 1 as lengths.
@@ -139,7 +142,8 @@ class OpenModel:
         if refine:
             if not self.trained.model.transductive:
                 raise DataError("this model names every photo by itself: choose one that learns from photos to refine")
-            classifier = self.trained.model.adapt(classifier.S_target, rows)
+            with small_products():
+                classifier = self.trained.model.adapt(classifier.S_target, rows)
         ranking = classifier.rank(rows, len(classes))
         names = np.array([name for name, _ in classes], dtype=object)[ranking.classes]
         shares = self.trained.probabilities(ranking)

@@ -3,6 +3,7 @@
 import json
 import logging
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -70,20 +71,19 @@ def make_app(library: Library) -> Starlette:
     )
 
 
-def serve(place: Place, port: int) -> None:
+def serve(place: Place, listening: socket.socket) -> None:
     """Load the model to begin with, then serve the page until the command is interrupted."""
     import uvicorn
 
-    with reserve(
-        port
-    ) as place_to_listen:  # before anything is loaded: who has to choose another port learns it at once
-        library = Library(place)
-        library.open(library.names()[0]).warm_up()
-        config = uvicorn.Config(make_app(library), log_level="warning", timeout_graceful_shutdown=PATIENCE)
-        try:
-            uvicorn.Server(config).run(sockets=[place_to_listen])
-        except KeyboardInterrupt:  # how the page is closed
-            log.debug("closed")
+    library = Library(place)
+    library.open(library.names()[0]).warm_up()
+    if torch := sys.modules.get("torch"):  # loaded where descriptions are read by a network
+        torch.set_num_threads(1)  # a sentence is too little work for two threads, which wait for each other
+    config = uvicorn.Config(make_app(library), log_level="warning", timeout_graceful_shutdown=PATIENCE)
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:  # how the page is closed
+        log.debug("closed")
 
 
 def reserve(port: int) -> socket.socket:

@@ -26,13 +26,14 @@ TRAINING = (
 @click.option("--port", type=click.IntRange(1, 65535), default=7860, show_default=True, help="Where the page is.")
 def app(env: str | None, params: dict[str, Any], port: int) -> None:
     """Open a page to try trained models: drop photos, describe classes, see why."""
-    from aezsl.app.server import HOST, serve
+    from aezsl.app.server import HOST, reserve, serve
     from aezsl.errors import AezslError
 
     try:
-        place = find_place(env, params)
-        click.echo(f"In a moment the page is at http://{HOST}:{port}, on this machine alone; Ctrl+C ends it.")
-        serve(place, port)
+        with reserve(port) as listening:  # first of all: whoever has to choose another port learns it at once
+            place = find_place(env, params)
+            click.echo(f"In a moment the page is at http://{HOST}:{port}, on this machine alone; Ctrl+C ends it.")
+            serve(place, listening)
         click.echo(
             "The page is closed. Photos that were shown to it are gone; what was taught to it is in data/01_raw."
         )

@@ -199,7 +199,7 @@ def _attributes(path: Path, table: pd.DataFrame) -> pd.DataFrame | None:
     with np.errstate(over="ignore", under="ignore"):
         stored = values.astype(np.float32)  # as class vectors are
     refuse(np.argwhere(~np.isfinite(stored) | ((stored == 0) & (values != 0))), "0 or of size 1e-38 to 3e38")
-    for column, own in zip(columns, values.T, strict=True):
+    for column, own in zip(map(str, columns), values.T, strict=True):
         if _numbers_rows(column, own):
             raise DataError(_counts_rows(path, column))
     return pd.DataFrame(stored, columns=columns)

@@ -14,6 +14,10 @@ log = logging.getLogger(__name__)
 HIDDEN = "hidden folders"
 
 
+#: What brings a reader for files that cameras make and Pillow alone does not read.
+_READ_AFTER = dict.fromkeys(("files .heic", "files .heif"), "; pip install pillow-heif reads them")
+
+
 class ImageFolders:
     """Lists folders below ``root`` and counts, by kind, the files and folders that are passed over.
 
@@ -81,7 +85,7 @@ class ImageFolders:
     def log_rest(self) -> None:
         """Say how many of each kind were passed over, and name some."""
         for kind, paths in sorted(self._rest.items()):
-            log.warning("%s: not read are %s: %s", self.root, kind, first_few(paths))
+            log.warning("%s: not read are %s: %s%s", self.root, kind, first_few(paths), _READ_AFTER.get(kind, ""))
 
     @staticmethod
     def _entries(folder: Path) -> list[os.DirEntry[str]]:

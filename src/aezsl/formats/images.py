@@ -205,7 +205,8 @@ def _grey(image: Image.Image) -> NDArray[np.uint8]:
     clear = values == see_through if sixteen and isinstance(see_through, int) else None
     np.nan_to_num(values, copy=False, nan=low, posinf=high, neginf=low)
     if high - low > float(np.finfo(np.float32).max):  # the difference, and not only its ends, must be a number
-        values, low, high = values / 2, low / 2, high / 2
+        values /= 2
+        low, high = low / 2, high / 2
     values -= low
     values *= 255 / ((high - low) or 1.0)
     np.rint(np.clip(values, 0, 255, out=values), out=values)

@@ -28,8 +28,7 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
     classes : a table like classes.csv, roles not needed. Without it ``classes.csv`` in the folder if it is there, else
         the unseen classes of training. A table without descriptions chooses among the classes of training by name.
     """
-    if not folder.is_dir():
-        raise DataError(f"no folder {folder}: give the folder of images as --params=predict.images=...")
+    require_folder(folder)
     table = classes or folder / "classes.csv"
     listing = ImageFolders(folder, [table, folder / "classes.csv"])
     files = listing.images_below(folder)
@@ -42,3 +41,9 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
     if not os.path.lexists(table):
         raise DataError(f"no table of classes at {table}: give it as --params=predict.classes=...")
     return NewImages(images, *read_class_table(table))
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse a folder of images that there is not."""
+    if not folder.is_dir():
+        raise DataError(f"no folder {folder}: give the folder of images as --params=predict.images=...")

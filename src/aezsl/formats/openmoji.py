@@ -21,15 +21,16 @@ def drawings_folder() -> Path:
 def drawn(paths: Iterable[str]) -> list[str]:
     """The paths with every SVG file replaced by a PNG file, which is made unless it is there already."""
     folder = drawings_folder()
-    return [str(_png(Path(path), folder)) if path.endswith(".svg") else path for path in paths]
+    made = set(os.listdir(folder)) if folder.is_dir() else set()
+    return [_png(path, folder, made) if path.endswith(".svg") else path for path in paths]
 
 
-def _png(svg: Path, folder: Path) -> Path:
-    """Letters in the drawings are paths, so that no font is looked for."""
-    png = folder / f"{svg.stem}.png"
-    if not png.exists():
+def _png(svg: str, folder: Path, made: set[str]) -> str:
+    """Letters in the drawings are paths, so that no font is looked for. made : the files that are there."""
+    name = f"{os.path.basename(svg).removesuffix('.svg')}.png"
+    if name not in made:
         import resvg_py
 
-        with written_whole(png) as path:
-            path.write_bytes(resvg_py.svg_to_bytes(svg_path=str(svg), width=SIZE, height=SIZE, skip_system_fonts=True))
-    return png
+        with written_whole(folder / name) as path:
+            path.write_bytes(resvg_py.svg_to_bytes(svg_path=svg, width=SIZE, height=SIZE, skip_system_fonts=True))
+    return os.path.join(folder, name)

@@ -17,6 +17,8 @@ _BEING_WRITTEN = re.compile(
 )
 #: Folders that this process has cleared of leftovers.
 _cleared: set[Path] = set()
+#: Bytes of a file that is read at once.
+SMALL = 2**20
 #: What stands between an archive and the place of a member in it.
 MEMBER = "::"
 
@@ -105,9 +107,11 @@ def member_path(archive: Path, offset: int, size: int, name: str) -> str:
 def split_member(path: str | Path) -> tuple[Path, int, int] | None:
     """Archive, offset and size of what ``member_path`` gave; nothing for a file of its own, whatever its name."""
     archive, first, rest = str(path).partition(MEMBER)
+    if not first:
+        return None
     place, second, _ = rest.partition(MEMBER)
     offset, _, size = place.partition("+")
-    if not first or not second or not (offset.isdigit() and size.isdigit()) or os.path.isfile(path):
+    if not second or not (offset.isdigit() and size.isdigit()) or os.path.isfile(path):
         return None
     return Path(archive), int(offset), int(size)
 
@@ -123,7 +127,7 @@ def read_member(archive: Path, offset: int, size: int) -> bytes:
 
 
 def content_digest(content: bytes) -> str:
-    """Of the bytes of a file: equal where the content is, and nowhere else."""
+    """A digest of the bytes of a file: equal where the content is equal, and nowhere else."""
     return f"{len(content)}-{hashlib.blake2b(content, digest_size=16).hexdigest()}"
 
 
@@ -132,9 +136,11 @@ def file_digest(path: str | Path) -> str:
     try:
         if member := split_member(path):
             return content_digest(read_member(*member))
-        if not Path(path).is_file():
+        if not os.path.isfile(path):
             return ""
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size <= SMALL:  # the buffer for pieces takes longer than reading it
+                return content_digest(file.read())
             digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16))
             return f"{file.tell()}-{digest.hexdigest()}"
     except OSError:
@@ -142,7 +148,7 @@ def file_digest(path: str | Path) -> str:
 
 
 def folder_digest(folder: Path) -> str:
-    """Of the names and contents of all files below a folder, but for hidden ones and pages of text about it."""
+    """A digest of names and contents of all files below a folder, but for hidden ones and pages of text about it."""
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
@@ -155,7 +161,7 @@ def has_digest(path: str | Path, digest: str) -> bool:
     """Whether a file has the content that ``digest`` was taken of; one of another size is not read."""
     member = split_member(path)
     try:
-        size = member[2] if member else Path(path).stat().st_size
+        size = member[2] if member else os.stat(path).st_size
         if f"{size}" != digest.partition("-")[0]:
             return False
     except OSError:

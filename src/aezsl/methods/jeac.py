@@ -169,7 +169,7 @@ def cluster_with_seen(Z: Array, counts: Labels, sums: Array, n_new: int, seed: i
 
 
 def _sum_of_squares(statistics: SeenStatistics) -> float:
-    """Of all entries of all samples."""
+    """The sum of squares of all entries of all samples."""
     if statistics.gram is not None:
         return float(statistics.gram.trace())
     assert statistics.rows is not None  # one of the two is always there

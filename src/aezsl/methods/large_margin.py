@@ -13,6 +13,7 @@ from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.assignment import balanced_assignment
 from aezsl.methods.shared.linalg import row_space_eigh
 from aezsl.methods.shared.margin import Labelling, mapped_scores, size_bounds, train
+from aezsl.methods.shared.metric import whitening
 from aezsl.methods.targets import Targets
 from aezsl.methods.transductive import TransductiveMethod
 
@@ -47,7 +48,8 @@ class Scene(NamedTuple):
 class LargeMargin(TransductiveMethod):
     """Base of methods that train one mapping W of features to class vectors, on seen samples and the pool together.
 
-    Features are centred at the mean of the seen samples and taken on their principal axes; class vectors are the
+    Features are centred at the mean of the seen samples, brought into the metric of the seen classes (``shrinkage``)
+    and taken on their principal axes; class vectors are the
     semantics without the mean of the seen ones (``centre``), at unit length. The samples stay with the fitted model, as
     W is trained again for every pool. A subclass defines ``_learn``.
 
@@ -59,6 +61,9 @@ class LargeMargin(TransductiveMethod):
         Bounds on the size of a class, in mean sizes.
     centre : bool
         Class vectors are relative to the mean of the seen semantics.
+    shrinkage : float or None
+        What varies within the seen classes counts less, by their within-class covariance, shrunk towards a sphere by
+        this much; None: features as they are.
     n_components : int or None
         Principal axes of the features; None: all.
     single : bool
@@ -72,6 +77,7 @@ class LargeMargin(TransductiveMethod):
     lower: Proportion = 0.5
     upper: AtLeastOne = 2.0
     centre: bool = True
+    shrinkage: Positive | None = None
     n_components: Count | None = 256
     single: bool = True
     max_rounds: Count = 10
@@ -88,12 +94,15 @@ class LargeMargin(TransductiveMethod):
 
     def _fit(self, seen: SeenData) -> None:
         self.S_, self.y_ = seen.S, seen.y.copy()
-        form = (self.n_components, self.single)
+        form = (self.shrinkage, self.n_components, self.single)
         self.mean_, self.axes_, self.rows_ = seen.once(("principal", *form), lambda: self._principal(seen))
         self.W_ = seen.once(("large margin", self.beta, self.centre, *form), self._train_on_seen)
 
     def _principal(self, seen: SeenData) -> tuple[Array, Array, Array]:
-        mean, axes, _ = seen.centred_spectrum()
+        mean, axes, l = seen.centred_spectrum()
+        if self.shrinkage is not None:
+            T = seen.once(("whitening", self.shrinkage), lambda: whitening(seen.statistics, self.shrinkage))
+            axes = T @ row_space_eigh(np.sqrt(l)[:, None] * (axes.T @ T))[0]
         axes = axes[:, : self.n_components]
         return mean, axes, ((seen.X - mean) @ axes).astype(np.float32 if self.single else np.float64)
 

@@ -45,8 +45,9 @@ class LRL(LargeMargin):
 
     What differs from what is known: the maximum is smoothed (softmax, temperature 0.05); first labels are a balanced
     assignment by the machine that seen samples alone teach; features are centred, on ``n_components`` principal axes of
-    the seen samples, and class vectors centred before they are brought to unit length. The Laplacian alone would
-    like all labels equal and class vectors short: the bounds and gamma prevent it.
+    the seen samples, if need be in the metric of the seen classes (``shrinkage``), and class vectors centred before
+    they are brought to unit length. The Laplacian alone would like all labels equal and class vectors short: the bounds
+    and gamma prevent it.
 
     Parameters, beside those of ``LargeMargin``
     -------------------------------------------
@@ -64,7 +65,8 @@ class LRL(LargeMargin):
     n_neighbors: Count = 10
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "beta": [0.1, 1.0, 10.0],
+        "shrinkage": [None, 0.3],  # features as they are, and in the seen classes' metric
+        "beta": [1.0, 10.0],
         "rho": [0.1, 1.0],
     }
     citation: ClassVar[str] = (

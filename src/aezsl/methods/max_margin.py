@@ -47,7 +47,9 @@ class MaxMargin(LargeMargin):
     the time; L-BFGS solves for W instead of a quadratic program for M. First labels are a balanced assignment by
     the machine that seen samples alone teach, so that nothing hangs on a seed; the paper's are random (``start``).
     Features are linear, centred, on ``n_components`` principal axes of the seen samples, where the paper has an RBF
-    kernel. Class vectors are centred before they are brought to unit length (``centre``); False is the paper's cosine.
+    kernel; they may be brought into the metric of the seen classes before (``shrinkage``). The number of rounds is
+    searched: where the pool's structure is not that of its classes the objective falls further than accuracy rises.
+    Class vectors are centred before they are brought to unit length (``centre``); False is the paper's cosine.
     The paper rounds Y for the samples it learnt from (``rounded``), which was no better on validation classes of CUB.
 
     Parameters, beside those of ``LargeMargin``
@@ -65,7 +67,13 @@ class MaxMargin(LargeMargin):
     rounded: bool = False
     seed: Seed = 0
 
-    grid: ClassVar[Mapping[str, list[Any]]] = {"beta": [0.1, 1.0, 10.0]}  # the middle of what the paper searches
+    grid: ClassVar[Mapping[str, list[Any]]] = {
+        "shrinkage": [None, 0.3],  # features as they are, and in the seen classes' metric
+        "beta": [1.0, 10.0],  # of the paper's 0.001 to 1,000
+        "max_rounds": [2, 10],  # a lower objective is not always a better label
+    }
+    #: The pool is trusted less the fewer rounds there are.
+    cautious_by: ClassVar[Mapping[str, int]] = {"max_rounds": -1}
     citation: ClassVar[str] = (
         "X. Li and Y. Guo. Max-margin zero-shot learning for multi-class classification. AISTATS 2015."
     )

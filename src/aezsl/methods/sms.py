@@ -70,8 +70,8 @@ class SMS(TransductiveMethod):
     max_rounds: Count = 50
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "alpha": [1.0, 3.0, 10.0],  # a sample of the pool against a seen one
-        "lam": [1.0, 3.0],  # for features and semantics of unit length
+        "alpha": [0.1, 1.0, 10.0],  # a sample of the pool against a seen one
+        "lam": [1.0, 3.0, 10.0, 30.0],  # for features and semantics of unit length
     }
     #: The map of the seen classes alone rules towards small alpha.
     cautious_by: ClassVar[Mapping[str, int]] = {"alpha": -1}

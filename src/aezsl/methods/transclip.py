@@ -102,7 +102,7 @@ def _means(z: Array, images: Array, texts: Array) -> Array:
 
 
 def _variances(z: Array, images: Array, means: Array) -> Array:
-    """Of every dimension, around the means; never below a millionth of the largest."""
+    """The variance of every dimension around the means; never below a millionth of the largest."""
     second = np.square(images).T @ z.sum(axis=1) - 2 * np.einsum("cd,cd->d", z.T @ images, means)
     variances = (second + np.square(means).T @ z.sum(axis=0)) / len(images)
     floored: Array = np.maximum(variances, max(1e-6 * float(variances.max()), 1e-12))
@@ -110,7 +110,7 @@ def _variances(z: Array, images: Array, means: Array) -> Array:
 
 
 def _log_density(images: Array, means: Array, precisions: Array) -> Array:
-    """Of the Gaussians (m, C), up to what all classes share."""
+    """Log-densities of the Gaussians (m, C), up to what all classes share."""
     scaled = means * precisions
     log_p: Array = images @ scaled.T - 0.5 * np.einsum("cd,cd->c", scaled, means)
     return log_p - 0.5 * (np.square(images) @ precisions)[:, None]

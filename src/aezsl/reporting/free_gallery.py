@@ -27,7 +27,8 @@ def draw_free_gallery(predictions: pd.DataFrame, images: pd.DataFrame) -> Figure
     if shown.empty:
         raise DataError("no drawing of Twemoji or OpenMoji is among the predictions: run the default benchmark")
     figure = draw_gallery(shown, images, LAYOUT)
-    figure.supxlabel(f"Drawings: {'; '.join(ATTRIBUTIONS.values())}", fontsize=CAPTION_SIZE, color=GREY)
+    text = f"Drawings: {'; '.join(ATTRIBUTIONS.values())}"
+    figure.text(0.5, 0.08 / figure.get_figheight(), text, fontsize=CAPTION_SIZE, color=GREY, ha="center", va="bottom")
     return figure
 
 

@@ -1,6 +1,7 @@
 """The picture people look at: test images with what the model called them."""
 
 import math
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,17 @@ from aezsl.reporting.style import (
     GREEN,
     GREY,
     LIGHT_GREY,
+    LONGEST_NAME,
     RED,
     TEXT_SIZE,
     TITLE_SIZE,
-    Axes,
     Figure,
     figure_name,
     new_figure,
 )
+
+#: Inches from one image to the next.
+TILE = 1.5
 
 
 def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict[str, Any]) -> Figure:
@@ -36,14 +40,29 @@ def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict
     shown = shown.merge(images[["image_id", "path"]], on="image_id", how="left")
     if len(shown) and shown["path"].isna().all():
         figure = _draw_table(shown)
+        figure.suptitle(_title(predictions), fontsize=TITLE_SIZE, wrap=True)
     else:
-        figure = new_figure(1.5 * columns, 1.85 * rows + 0.7)
-        axes = figure.subplots(rows, columns, squeeze=False)
-        for axis in axes.flat:
-            axis.axis("off")
-        for axis, row in zip(axes.flat, shown.itertuples(), strict=False):
-            _draw_tile(axis, row)
-    figure.suptitle(_title(predictions), fontsize=TITLE_SIZE, wrap=True)
+        figure = _draw_tiles(shown, rows, columns, _title(predictions))
+    return figure
+
+
+def _draw_tiles(shown: pd.DataFrame, rows: int, columns: int, title: str) -> Figure:
+    """One plane for all tiles, in inches from the upper left: axes for each of them would take seconds to lay out."""
+    captions = [_caption(row) for row in shown.itertuples()]
+    lines = max((text.count("\n") + 1 for text, _ in captions), default=1)
+    title = "\n".join(textwrap.wrap(title, round(10 * TILE * columns)))
+    top, line = 0.2 * (title.count("\n") + 1) + 0.15, 0.13
+    width, height = TILE * columns, TILE + line * lines + 0.08
+    figure = new_figure(width, top + height * rows + 0.25, layout=None)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(top + height * rows + 0.25, 0))
+    axes.axis("off")
+    axes.text(width / 2, top / 2, title, fontsize=TITLE_SIZE, ha="center", va="center")
+    for place, (path, (text, colour)) in enumerate(zip(shown["path"], captions, strict=True)):
+        x, y = TILE * (place % columns + 0.5), top + height * (place // columns) + line * lines
+        axes.text(x, y, text, fontsize=CAPTION_SIZE, color=colour, ha="center", va="bottom", linespacing=1.1)
+        show_image(axes, path, (x - 0.46 * TILE, y + 0.03, 0.92 * TILE))
+    axes.set(xlim=(0, width), ylim=(top + height * rows + 0.25, 0))  # pictures have moved them
     return figure
 
 
@@ -100,13 +119,18 @@ def _true_name(row: Any) -> str:
     return "" if pd.isna(row.true) else figure_name(row.true)
 
 
-def _draw_tile(axes: Axes, row: Any) -> None:
-    show_image(axes, row.path)
-    named = figure_name(row.predicted)
+def _caption(row: Any) -> tuple[str, str]:
+    """What stands above an image, and in which colour."""
+    named = _wrapped(row.predicted)
     if pd.isna(row.true):
-        caption, colour = f"{named} {surely(row)}\n{figure_name(Path(str(row.image_id)).name)}", GREY
-    elif row.true == row.predicted:  # a tick says it too, for readers who do not see the colour
-        caption, colour = f"✓ {named}", GREEN
-    else:
-        caption, colour = f"✗ {named}\n({figure_name(row.true)})", RED
-    axes.set_title(caption, fontsize=CAPTION_SIZE, color=colour, pad=3)
+        file = _wrapped(Path(str(row.image_id)).name, blanks=False)
+        return f"{named} {surely(row)}\n{file}", GREY
+    if row.true == row.predicted:  # a tick says it too, for readers who do not see the colour
+        return f"✓ {named}", GREEN
+    return f"✗ {named}\n({_wrapped(row.true)})", RED
+
+
+def _wrapped(name: str, blanks: bool = True) -> str:
+    """A name in two lines at most, for matplotlib. blanks : instead of underscores, which a file's name keeps."""
+    name = name.replace("_", " ") if blanks else name
+    return "\n".join(textwrap.wrap(name, LONGEST_NAME, max_lines=2, placeholder="…")).replace("$", r"\$")

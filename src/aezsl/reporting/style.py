@@ -1,6 +1,6 @@
 """How all figures look: readable at 400 px, told apart without colour, on a light background for print."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -30,11 +30,11 @@ def figure_name(name: str) -> str:
     return short_name(name).replace("$", r"\$")
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches."""
+def new_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
+    """An empty figure, in inches. layout : what finds places for axes, or nothing where they are given."""
     from matplotlib import figure
 
-    return figure.Figure(figsize=(width, height), layout="constrained")
+    return figure.Figure(figsize=(width, height), layout=layout)
 
 
 def line_figure(x_label: str, y_label: str, title: str) -> tuple[Figure, Axes]:

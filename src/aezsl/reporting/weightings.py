@@ -49,7 +49,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of its results: what is as the method has it anyway is the method itself."""
+        """The namespace of its results; a variant that changes nothing has the name of its method."""
         default = getattr(METHODS[self.method].load(), "weighting", None)
         return self.method if self.weighting in (None, default) else f"{self.method}_{self.weighting}"
 

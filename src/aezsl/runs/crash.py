@@ -30,8 +30,17 @@ def install() -> None:
     if getattr(sys.excepthook, "of_aezsl", False):
         return
     sys.excepthook = make_hook(sys.excepthook)
-    # Kedro's node repeats the message of every error; the sentence is the last thing a user reads, and once.
-    logging.getLogger("kedro.pipeline.node").addFilter(lambda _: own_error(sys.exc_info()[1]) is None)
+    for handler in logging.getLogger().handlers:
+        if handler.get_name() == "rich":
+            handler.addFilter(_is_worth_a_line)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Beside an error of the project, nothing of Kedro's: its node repeats the message, its runner tells how to resume.
+
+    The sentence is all that a user reads, and once; the log file has the rest.
+    """
+    return not record.name.startswith("kedro.") or own_error(sys.exc_info()[1]) is None
 
 
 def make_hook(others: Hook) -> Hook:

@@ -21,6 +21,7 @@ HOST, PID, STARTED = "process.host", "process.pid", "process.started"
 
 #: The view of an experiment that shows what matters at once: MLflow opens it at ?viewStateShareKey=results.
 VIEW = "results"
+_RUN_NAME = "attributes.`Run Name`"  # always there; names of runs have three parts
 _COLUMNS = (
     *("tags.`kind`", "tags.`method`", "tags.`split`", "metrics.`per_class_accuracy`"),
     *("metrics.`per_class_accuracy_low`", "metrics.`per_class_accuracy_high`", "metrics.`hit_at_5`"),
@@ -104,7 +105,9 @@ def save_view(experiment_id: str) -> None:
 
     client = mlflow.MlflowClient()
     widths = {column: max(100, 6 * len(column)) for column in _COLUMNS}  # pixels, so that headings are not cut off
-    view = json.dumps({"selectedColumns": _COLUMNS, "columnOrder": _COLUMNS, "columnWidths": widths})
+    widths[_RUN_NAME] = 300
+    order = (_RUN_NAME, *_COLUMNS)
+    view = json.dumps({"selectedColumns": _COLUMNS, "columnOrder": order, "columnWidths": widths})
     key = f"mlflow.sharedViewState.{VIEW}"
     if client.get_experiment(experiment_id).tags.get(key) != view:
         client.set_experiment_tag(experiment_id, key, view)

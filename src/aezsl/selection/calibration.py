@@ -1,29 +1,24 @@
 """The generalized setting on validation classes and held-out training images: its constant, and scores to choose by."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Labels
 from aezsl.data.normalise import Normalisation
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
 from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant, seen_unseen_curve
-from aezsl.methods import ZeroShotClassifier, make_method
+from aezsl.kinds import Values
+from aezsl.methods import make_method
 from aezsl.methods.targets import Targets
 from aezsl.selection.folds import class_split, held_out_mask, problem_folds
-from aezsl.selection.validation import Fold
+from aezsl.selection.validation import Fold, SeenArrays, Trial
 
 
 def validated_constant(
-    name: str,
-    problem: Problem,
-    normalisation: Normalisation,
-    chosen: Mapping[str, Any],
-    selection: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    name: str, problem: Problem, normalisation: Normalisation, chosen: Values, selection: Values, settings: Values
 ) -> float:
     """What to subtract from seen scores, so that seen and unseen classes compete fairly.
 
@@ -31,34 +26,26 @@ def validated_constant(
     that is best on them by ``settings['criterion']``.
     """
     problem.require("gzsl")
-    method, data = make_method(name, **chosen), (problem.X_train, problem.y_train, problem.S_seen)
-    pending = [problem.pending(normalisation)]
+    data = problem.X_train, problem.y_train, problem.S_seen
+    trial = Trial(make_method(name, **chosen), [{}], [problem.pending(normalisation)], problem.shared)
     curves = [
         curve
         for held_out in problem_folds(problem, selection)
-        for curve in generalized_curves(
-            method, data, held_out, [{}], pending, problem.shared, settings, selection["seed"]
-        )
+        for curve in generalized_curves(trial, data, held_out, settings, selection["seed"])
     ]
     return choose_constant(*curves, criterion=settings["criterion"])
 
 
 def generalized_curves(
-    method: ZeroShotClassifier,
-    data: tuple[Array, Labels, Array],
-    held_out: Labels,
-    points: Sequence[Mapping[str, Any]],
-    normalisations: Sequence[Normalisation],
-    shared: Once,
-    settings: Mapping[str, Any],
-    seed: int,
+    trial: Trial, data: SeenArrays, held_out: Labels, settings: Values, seed: int
 ) -> Iterator[SeenUnseenCurve]:
-    """Seen and unseen accuracy on a fold of ``data`` (X, y, S) at every constant: by normalisation, then by point.
+    """Seen and unseen accuracy on a fold of ``data`` at every constant: by normalisation, then by point.
 
     settings : of the calibration. A method with a pool learns from all that is validated on.
     """
-    true, fold = _generalized_fold(data, held_out, settings["seen_test_fraction"], seed, shared)
-    for seen, X, S in fold.examined(normalisations):
+    method, points = trial.method, trial.points
+    true, fold = _generalized_fold(data, held_out, settings["seen_test_fraction"], seed, trial.shared)
+    for seen, X, S in fold.examined(trial.normalisations):
         pool = X if method.transductive else None
         targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False)
         for model in method.fit_points(seen, points):
@@ -66,7 +53,7 @@ def generalized_curves(
             yield seen_unseen_curve(true, *sides, len(seen.S), settings["per_class"])
 
 
-def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settings: Mapping[str, Any]) -> list[float]:
+def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settings: Values) -> list[float]:
     """The score of one point in every fold, given its curves.
 
     criterion : ``ausuc``, the area under the curve; or ``harmonic``, the harmonic mean at the constant that the
@@ -83,9 +70,7 @@ def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settin
     return [curve.at(constant).harmonic for curve in curves]
 
 
-def _generalized_fold(
-    data: tuple[Array, Labels, Array], held_out: Labels, share: float, seed: int, shared: Once
-) -> tuple[Labels, Fold]:
+def _generalized_fold(data: SeenArrays, held_out: Labels, share: float, seed: int, shared: Once) -> tuple[Labels, Fold]:
     """Labels of what is validated on, seen classes first, and the fold.
 
     Validated on are a share of the images of classes that stay seen, then those of the classes held out.

@@ -1,35 +1,32 @@
 """The confidence of a method's answers, calibrated on validation classes."""
 
 import logging
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.evaluation.confidence import SHARING, Calibration, Confidence, calibrate
 from aezsl.evaluation.ranking import Ranking
+from aezsl.kinds import Values
 from aezsl.machine.workers import small_products
-from aezsl.methods import METHODS, make_method
-from aezsl.selection.folds import class_split, problem_folds
+from aezsl.methods import METHODS, ZeroShotClassifier, make_method
+from aezsl.selection.folds import LEAST_SEEN, class_split, problem_folds
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.validation import Fold
 
 log = logging.getLogger(__name__)
-
-#: Seen classes without which there are no validation classes.
-FEWEST_CLASSES = 4
 
 
 def validated_confidence(
     name: str,
     problem: Problem,
     normalisation: Normalisation,
-    chosen: Mapping[str, Any],
-    selection: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    chosen: Values,
+    selection: Values,
+    settings: Values,
     store: SelectionStore,
 ) -> Confidence:
     """What makes probabilities of the method's scores, by the rule of ``aezsl.evaluation.confidence``.
@@ -47,7 +44,7 @@ def validated_confidence(
     key = selection_key(problem.seen_fingerprint, name, described)
     table = store.find(key, 1)
     if table is None:
-        found = _validate(name, problem, normalisation, chosen, selection, settings["none_share"])
+        found = _validate(make_method(name, **chosen), problem, normalisation, selection, settings["none_share"])
         table = pd.DataFrame([{"point": 0, "key": key, **vars(found.confidence), **_measured(found)}])
         store.save(table)
     row = table.iloc[0]
@@ -65,18 +62,13 @@ def _reason_against(name: str, problem: Problem) -> str:
         return "the method would have to be trained again for every fold"
     if problem.X_train.dtype != np.float64:
         return "the problem is kept in files"
-    if len(problem.S_seen) < FEWEST_CLASSES:
-        return f"there are fewer than {FEWEST_CLASSES} seen classes"
+    if len(problem.S_seen) < LEAST_SEEN:
+        return f"there are fewer than {LEAST_SEEN} seen classes"
     return ""
 
 
 def _validate(
-    name: str,
-    problem: Problem,
-    normalisation: Normalisation,
-    chosen: Mapping[str, Any],
-    selection: Mapping[str, Any],
-    none_share: float,
+    method: ZeroShotClassifier, problem: Problem, normalisation: Normalisation, selection: Values, none_share: float
 ) -> Calibration:
     rankings, labels = [], []
     with small_products():
@@ -85,7 +77,7 @@ def _validate(
             # Under this name decompositions are taken over that the search for parameters has made.
             fold = Fold(training, X, S, held_out.tobytes(), problem.shared)
             ((seen, X_val, S_val),) = fold.examined([problem.pending(normalisation)])
-            model = make_method(name, **chosen).fit_seen(seen)
+            model = clone(method).fit_seen(seen)
             rankings.append(model.rank(np.asarray(X_val), S_val, SHARING + 1))
             labels.append(y)
     return calibrate(Ranking.concatenate(rankings), np.concatenate(labels), none_share)

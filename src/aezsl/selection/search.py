@@ -14,6 +14,7 @@ from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, joined
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
 from aezsl.errors import ParameterError
+from aezsl.kinds import Values
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
@@ -22,8 +23,12 @@ from aezsl.selection.folds import problem_folds
 from aezsl.selection.side_by_side import Generalized, examine_folds
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import compared_to_best, lead, most_cautious_first, most_central_first, moved_to_front, n_tied
+from aezsl.selection.validation import Trial
 
 log = logging.getLogger(__name__)
+
+#: Parameter -> values to search.
+Grid = Mapping[str, Sequence[Any]]
 
 
 class Selected(NamedTuple):
@@ -33,15 +38,25 @@ class Selected(NamedTuple):
     normalisation: Normalisation  # one of the problem's
 
 
+class Search(NamedTuple):
+    """What is searched, and how it is judged: see ``select_parameters``."""
+
+    init: Values
+    grid: Grid
+    ways: Sequence[Normalisation]
+    settings: Values
+    calibration: Values | None
+
+
 def select_parameters(
     name: str,
     problem: Problem,
-    init: Mapping[str, Any],
-    grid: Mapping[str, Sequence[Any]],
-    settings: Mapping[str, Any],
+    init: Values,
+    grid: Grid,
+    settings: Values,
     store: SelectionStore,
     normalisations: Sequence[Normalisation] | None = None,
-    calibration: Mapping[str, Any] | None = None,
+    calibration: Values | None = None,
 ) -> Selected:
     """The parameters to use, ``init`` and the grid's best point on validation classes, and the normalisation.
 
@@ -60,7 +75,7 @@ def select_parameters(
     if table is not None:
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
     else:
-        table = _score_points(name, problem, init, grid, settings, ways, calibration).assign(key=key)
+        table = _score_points(name, problem, Search(init, grid, ways, settings, calibration)).assign(key=key)
         store.save(table)
     way, point = divmod(int(table["point"].iloc[0]), len(points))
     selected = Selected({**init, **points[point]}, ways[way])
@@ -91,7 +106,7 @@ def select_parameters(
     return selected
 
 
-def suitable_normalisations(name: str, problem: Problem, init: Mapping[str, Any]) -> list[Normalisation]:
+def suitable_normalisations(name: str, problem: Problem, init: Values) -> list[Normalisation]:
     """The normalisations of the problem that suit the method: if it compares images with texts, none may move either.
 
     Where no normalisation suits, all are given: the method itself refuses them, unless the user vouches for the pair.
@@ -102,21 +117,14 @@ def suitable_normalisations(name: str, problem: Problem, init: Mapping[str, Any]
     return suitable or problem.normalisations
 
 
-def _n_samples(problem: Problem, settings: Mapping[str, Any]) -> int:
+def _n_samples(problem: Problem, settings: Values) -> int:
     """How many images of validation classes are behind a score."""
     return sum(int(np.isin(problem.y_train, fold).sum()) for fold in problem_folds(problem, settings))
 
 
-def _score_points(
-    name: str,
-    problem: Problem,
-    init: Mapping[str, Any],
-    grid: Mapping[str, Sequence[Any]],
-    settings: Mapping[str, Any],
-    ways: Sequence[Normalisation],
-    calibration: Mapping[str, Any] | None,
-) -> pd.DataFrame:
+def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
     """All points in all normalisations, the one to choose first."""
+    init, grid, ways, settings, calibration = search
     if len(ways) * len(grid_points(grid)) == 1:  # nothing to choose, and the method may be slow to fit
         return pd.DataFrame({"point": [0], "mean": [float("nan")]})
     table = cross_validate(
@@ -135,7 +143,7 @@ def _score_points(
     return _best_first(name, compared_to_best(table, n_samples), grid, n_samples)
 
 
-def _best_first(name: str, table: pd.DataFrame, grid: Mapping[str, Sequence[Any]], n_samples: int) -> pd.DataFrame:
+def _best_first(name: str, table: pd.DataFrame, grid: Grid, n_samples: int) -> pd.DataFrame:
     """The table in the order of its scores, with the point to choose first: one in the normalisation of the best score.
 
     Whether points tie is a question of the grid: those in other normalisations come behind.
@@ -149,7 +157,7 @@ def _best_first(name: str, table: pd.DataFrame, grid: Mapping[str, Sequence[Any]
     return moved_to_front(table, own.index[0])
 
 
-def effective_grid(name: str, grid: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+def effective_grid(name: str, grid: Grid) -> dict[str, Sequence[Any]]:
     """What is searched for the method ``name``: the grid of its class, with the values of ``grid`` where it has some.
 
     The parameters keep the class's order, others that ``grid`` names come behind them: any parameter can be searched.
@@ -168,7 +176,7 @@ def effective_grid(name: str, grid: Mapping[str, Sequence[Any]]) -> dict[str, Se
     return {**cls.grid, **grid}
 
 
-def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+def grid_points(grid: Grid) -> list[dict[str, Any]]:
     """All combinations of the grid's values, the last parameter running fastest."""
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
@@ -179,7 +187,7 @@ def cross_validate(
     y: Labels,
     S: Array,
     folds: Sequence[Labels],
-    grid: Mapping[str, Sequence[Any]],
+    grid: Grid,
     normalisations: Sequence[Normalisation] = (NOTHING,),
     shared: Once | None = None,
     generalized: Generalized | None = None,
@@ -198,7 +206,8 @@ def cross_validate(
     bar = progress_bar(total=total, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
 
     with bar, small_products():
-        by_fold = examine_folds(folds, method, (X, y, S), points, normalisations, shared, generalized, bar.update)
+        trial = Trial(method, points, normalisations, shared)
+        by_fold = examine_folds(folds, trial, (X, y, S), generalized, bar.update)
         found = list(zip(*by_fold, strict=True))
     if generalized:
         criterion, calibration, _ = generalized

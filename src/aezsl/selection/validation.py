@@ -1,9 +1,9 @@
 """What is learnt from and what is validated on in a fold of classes, in every normalisation, and how well that goes."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from aezsl.data.normalise import NOTHING, Normalisation, fit_normaliser
 from aezsl.data.once import Once
 from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.kinds import Values
 from aezsl.methods import ZeroShotClassifier
 from aezsl.methods.seen import SeenData, Spectra
 from aezsl.methods.targets import Targets
@@ -20,6 +21,9 @@ from aezsl.selection.folds import class_split, long_tail, mapped_split, predict
 
 #: Under which name the statistics of all samples are shared.
 TOTAL = "statistics"
+
+#: X (n, d), y (n,) row numbers of S, and S (Cs, a) of seen classes.
+SeenArrays = tuple[Array, Labels, Array]
 
 Samples = TypeVar("Samples", Array, Array | Rows)
 
@@ -40,7 +44,7 @@ class Fold:
     the fold's name: normalisations that agree in one of the two parts share those of that part, and so do all methods.
     """
 
-    training: tuple[Array, Labels, Array]  # X, y, S
+    training: SeenArrays
     X: Array  # of the validation samples
     S: Array  # of the classes that play unseen
     name: Hashable
@@ -62,16 +66,19 @@ class Fold:
         return Spectra(*(self.shared(("fold", self.name, *key), Once) for key in kept))
 
 
-def conventional_scores(
-    method: ZeroShotClassifier,
-    data: tuple[Array, Labels, Array],
-    held_out: Labels,
-    points: Sequence[Mapping[str, Any]],
-    normalisations: Sequence[Normalisation],
-    shared: Once,
-) -> Iterator[float]:
-    """Mean per-class accuracy on the classes held out of ``data`` (X, y, S): by normalisation, then by point."""
-    y_val, examined = _examine(method, data, held_out, normalisations, shared)
+class Trial(NamedTuple):
+    """What is tried on every fold: all points, in all normalisations."""
+
+    method: ZeroShotClassifier
+    points: Sequence[Values]
+    normalisations: Sequence[Normalisation]
+    shared: Once  # keeps what methods on the same folds have in common
+
+
+def conventional_scores(trial: Trial, data: SeenArrays, held_out: Labels) -> Iterator[float]:
+    """Mean per-class accuracy on the classes held out of ``data``: by normalisation, then by point."""
+    method, points = trial.method, trial.points
+    y_val, examined = _examine(trial, data, held_out)
     everyone = np.arange(len(y_val))
     pools = [everyone, long_tail(y_val)] if method.long_tailed_validation else [everyone]
     for seen, X, S in examined:
@@ -86,25 +93,18 @@ def conventional_scores(
             yield float(np.mean([per_class_accuracy(y, predict(model.adapt_to(on), part)) for y, part, on in tasks]))
 
 
-def total_statistics(
-    method: ZeroShotClassifier,
-    data: tuple[Array, Labels, Array],
-    normalisations: Sequence[Normalisation],
-    shared: Once,
-) -> SeenStatistics | None:
+def total_statistics(trial: Trial, data: SeenArrays) -> SeenStatistics | None:
     """The statistics of all samples, where these stay in their mapped file; None where they need not."""
     X, y, S = data
-    if method.needs not in ("statistics", "blocks") or X.dtype == np.float64 or list(normalisations) != [NOTHING]:
+    if trial.method.needs not in ("statistics", "blocks") or X.dtype == np.float64:
         return None
-    return shared(TOTAL, lambda: SeenStatistics.from_samples(X, y, len(S)))
+    if list(trial.normalisations) != [NOTHING]:
+        return None
+    return trial.shared(TOTAL, lambda: SeenStatistics.from_samples(X, y, len(S)))
 
 
 def _examine(
-    method: ZeroShotClassifier,
-    data: tuple[Array, Labels, Array],
-    held_out: Labels,
-    normalisations: Sequence[Normalisation],
-    shared: Once,
+    trial: Trial, data: SeenArrays, held_out: Labels
 ) -> tuple[Labels, Iterator[Examined[Array]] | Iterator[Examined[Array | Rows]]]:
     """Labels of the validation samples, and the fold in every normalisation.
 
@@ -112,12 +112,12 @@ def _examine(
     statistics: those of the validation classes are subtracted from those of all classes, which are computed once for
     all folds and methods.
     """
-    X, y, S = data
+    (X, y, S), shared = data, trial.shared
     name = held_out.tobytes()
-    if total := total_statistics(method, data, normalisations, shared):
+    if total := total_statistics(trial, data):
         (rows, y_training, S_training), (rows_val, y_val, S_val) = mapped_split(X, y, S, held_out)
         spectra = Spectra(*(shared(("fold of statistics", name, part), Once) for part in Spectra._fields))
         seen = SeenData(total.without(X, y, held_out), None, S_training, spectra, (rows, y_training))
         return y_val, iter([Examined(seen, rows_val, S_val)])
     training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
-    return y_val, Fold(training, X_val, S_val, name, shared).examined(normalisations)
+    return y_val, Fold(training, X_val, S_val, name, shared).examined(trial.normalisations)

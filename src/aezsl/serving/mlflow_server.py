@@ -5,6 +5,7 @@ the whole request in front of what it found wrong with it, sends the client its 
 something, and parses every request twice. Other models in the same process are asked as ever.
 """
 
+import base64
 import json
 import logging
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from functools import wraps
 from io import StringIO
 from typing import Any
 
+import pandas as pd
 from mlflow.exceptions import MlflowException
 
 from aezsl.serving.requests import COLUMNS, MAX_ROWS, RequestError, check_columns, read_params, refuse_unknown
@@ -20,6 +22,8 @@ log = logging.getLogger(__name__)
 
 #: Bytes of one request at most, all its images together.
 MAX_BODY = 256 * 1024 * 1024
+
+JSON = "application/json"
 
 #: How a request in JSON may hold its rows, the plainest way first.
 ROWS = ("dataframe_records", "dataframe_split", "inputs", "instances")
@@ -58,33 +62,36 @@ def _predicting(ask: Callable[..., Any], ours: Callable[[Any], bool]) -> Callabl
 def _answering(answer: Callable[..., Any], ours: Callable[[Any], bool]) -> Callable[..., Any]:
     @wraps(answer)
     def invocations(data: bytes, content_type: str | None, model: Any, input_schema: Any) -> Any:
-        from mlflow.pyfunc.scoring_server import InvocationsResponse, predictions_to_json
-
         if not ours(model):
             return answer(data, content_type, model, input_schema)
-        try:
-            rows, params = read_body(data, content_type, input_schema)
-            text = StringIO()
-            predictions_to_json(model.predict(rows, params=params), text)  # type: ignore[no-untyped-call]
-        except RequestError:
-            raise
-        except Exception as error:
-            log.exception("a request failed")
-            raise RequestError(
-                f"the request cannot be answered ({type(error).__name__}); see the service's log"
-            ) from error
-        return InvocationsResponse(response=text.getvalue(), status=200, mimetype="application/json")
+        return respond(model._model_impl, data, content_type)
 
     return invocations
 
 
-def read_body(body: bytes, content_type: str | None, schema: Any) -> tuple[Any, Any]:
+def respond(served: Any, body: bytes, content_type: str | None) -> Any:
+    """What MLflow's server sends back: the answer of a ``service.ServedModel`` to the body of a request."""
+    from mlflow.pyfunc.scoring_server import InvocationsResponse, predictions_to_json
+
+    text = StringIO()
+    try:
+        rows, params = read_body(body, content_type)
+        predictions_to_json(served.predict(rows, params), text)  # type: ignore[no-untyped-call]
+    except RequestError:
+        raise
+    except Exception as error:
+        log.exception("a request failed")
+        raise RequestError(f"the request cannot be answered ({type(error).__name__}); see the service's log") from error
+    return InvocationsResponse(response=text.getvalue(), status=200, mimetype="application/json")
+
+
+def read_body(body: bytes, content_type: str | None) -> tuple[pd.DataFrame, Any]:
     """The rows and the parameters of a request."""
     if len(body) > MAX_BODY:
         raise RequestError(f"a request may have {MAX_BODY} bytes, got {len(body)}: ask in several requests")
     kind = (content_type or "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # CSV has no vectors, and a few kilobytes of Parquet may hold gigabytes
-        raise RequestError(f"the content type must be application/json, got {kind or 'none'}")
+    if kind != JSON:  # CSV has no vectors, and a few kilobytes of Parquet may hold gigabytes
+        raise RequestError(f"the content type must be {JSON}, got {kind or 'none'}")
     try:
         asked = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -92,22 +99,32 @@ def read_body(body: bytes, content_type: str | None, schema: Any) -> tuple[Any, 
     if not isinstance(asked, dict):
         raise RequestError(f"a request must be an object with {ROWS[0]}, got {type(asked).__name__}")
     refuse_unknown("entry", asked, (*ROWS, "params"))
-    return _read_rows({key: asked[key] for key in ROWS if key in asked}, schema), asked.get("params")
+    return _read_rows({key: asked[key] for key in ROWS if key in asked}), asked.get("params")
 
 
-def _read_rows(given: dict[str, Any], schema: Any) -> Any:
-    from mlflow.pyfunc.scoring_server import infer_and_parse_data
-
+def _read_rows(given: dict[str, Any]) -> pd.DataFrame:
     if len(given) != 1:
         raise RequestError(f"a request must have exactly one of {', '.join(ROWS)}, got {', '.join(given) or 'none'}")
     ((key, values),) = given.items()
-    listed = values.get("data") if key == "dataframe_split" and isinstance(values, dict) else values
+    split = values if key == "dataframe_split" and isinstance(values, dict) else {"data": values}
+    listed = split.get("data")
     if isinstance(listed, list) and len(listed) > MAX_ROWS:
         raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(listed)}: ask in several requests")
     try:
-        return infer_and_parse_data(given, schema)
-    except Exception as error:  # MLflow fails in many ways on rows that are none
+        rows = pd.DataFrame(listed, columns=split.get("columns"))
+    except Exception as error:  # rows that are none fail in many ways
         raise RequestError(_rows_wanted(error)) from error
+    if "image" in rows:
+        rows["image"] = pd.Series([_decoded(*item) for item in enumerate(rows["image"])], dtype=object)
+    return rows
+
+
+def _decoded(number: int, value: Any) -> Any:
+    """The content of an image from base64; what is no text is left for those who say which row is wrong."""
+    try:
+        return base64.b64decode(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise RequestError(f"row {number}: image must be the content of an image file, in JSON as base64") from error
 
 
 def _rows_wanted(error: Exception) -> str:

@@ -107,7 +107,8 @@ def _model_parts(model: ZeroShotClassifier) -> tuple[dict[str, Any], dict[str, A
 def _load_model(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ZeroShotClassifier:
     """The method that the header names, fitted with finite values and nothing else."""
     for name, value in {**header["parameters"], **header["scalars"]}.items():
-        if not isinstance(value, (int, float, str, type(None))) or (isinstance(value, float) and not isfinite(value)):
+        several = isinstance(value, list) and name in header["parameters"]  # whether it may be, the method checks
+        if not all(map(_is_plain, value if several else [value])):
             raise DataError(f"its {name} must be a finite number or a word, got {value!r}")
     state = _part("model", arrays)
     for name, value in state.items():
@@ -116,6 +117,10 @@ def _load_model(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ZeroSho
     model = make_method(header["method"], **header["parameters"])
     model.check_parameters()
     return model.set_state({**state, **header["scalars"]})
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (int, str, type(None))) or (isinstance(value, float) and isfinite(value))
 
 
 def _check_widths(model: ZeroShotClassifier, n_features: int, n_semantics: int) -> None:

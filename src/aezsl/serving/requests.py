@@ -71,7 +71,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def check_columns(rows: Any) -> None:
-    """Refuse a column that is none, with the nearest name."""
+    """Refuse an unknown column, with the nearest name."""
     if isinstance(rows, pd.DataFrame):
         refuse_unknown("column", rows.columns, COLUMNS)
 
@@ -93,7 +93,7 @@ def class_text(classes: Any) -> str:
         try:
             classes = json.loads(classes[:MAX_TABLE])
         except ValueError as error:
-            raise RequestError(f"classes begins like a JSON list and is none ({error})") from error
+            raise RequestError(f"classes begins like a JSON list and is not one ({error})") from error
     text = classes if isinstance(classes, str) else _table_of(classes)
     text = text.strip()
     if len(text) > MAX_TABLE:

@@ -1,5 +1,6 @@
 """A trained model behind MLflow: features or images in, names out, among classes that the request describes."""
 
+import json
 import logging
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,7 +17,7 @@ from aezsl.errors import AezslError, DataError
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.images import UnreadableImageError, read_image
 from aezsl.methods import TargetClassifier
-from aezsl.serving.mlflow_server import read_requests_first
+from aezsl.serving.mlflow_server import JSON, ROWS, read_requests_first, respond
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import (
@@ -87,7 +88,8 @@ class ServedModel:
     def warm_up(self) -> None:
         """Load what requests need, so that the first one is as fast as the others."""
         try:
-            self.predict(example(self.trained))
+            rows = example(self.trained).to_dict(orient="records")
+            respond(self, json.dumps({ROWS[0]: rows}).encode(), JSON)
             for source in self.trained.recipe.sources:
                 if source["kind"] == "text":
                     settings = {key: value for key, value in source.items() if key != "kind"}

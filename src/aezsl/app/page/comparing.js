@@ -35,6 +35,9 @@ async function showSide(models) {
   find("compare-note").textContent = `They agree on ${same} of ${rows.length} photos.`;
 }
 
+// Metrics in words.
+const inWords = (key) => key.replace(/^Hit@1$/, "Right name first").replace(/^Hit@(\d+)$/, "Right name among the best $1").replace(/^Per class/, "Accuracy, mean over classes");
+
 async function showMeasured(models) {
   const found = [];
   let closed = "";
@@ -45,7 +48,7 @@ async function showMeasured(models) {
   }
   const keys = [...new Set(found.flatMap((one) => Object.keys(one.metrics ?? {})))];
   const value = (one, key) => (one.metrics?.[key] === undefined ? "–" : String(Number(one.metrics[key].toFixed(4))));
-  const rows = keys.map((key) => [key, ...found.map((one) => value(one, key))]);
+  const rows = keys.map((key) => [inWords(key), ...found.map((one) => value(one, key))]);
   const link = (one) => (one.link ? make("a", { href: one.link, textContent: "open the run", target: "_blank", rel: "noopener" }) : "–");
   rows.push(["All about the run", ...found.map(link)]);
   find("measured-note").textContent = closed && keys.length ? `The links work while the page of the runs is open. To open it, type in a terminal: ${closed}` : "";

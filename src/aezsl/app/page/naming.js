@@ -5,7 +5,7 @@ import { classes, whenEdited } from "./classes.js";
 import { forgetReasons } from "./reasons.js";
 
 const SHOWN = 10;
-const WAIT = 200; // milliseconds after the last key
+const WAIT = 100; // milliseconds after the last key
 
 export let answers = [];
 export let selected = 0;
@@ -64,7 +64,8 @@ const nameAll = guarded(async () => {
 });
 
 function showNote(refines, changed) {
-  const better = state.models.filter((one) => one.refines).map((one) => one.label);
+  const beside = `${state.model.split("/")[0]}/`; // models of the same pictures
+  const better = state.models.filter((one) => one.refines && one.id.startsWith(beside)).map((one) => one.label);
   let note = "";
   if (!refines) note = better.length ? `This model names every photo by itself. Choose ${better[0]} to learn from photos.` : "This model names every photo by itself.";
   else if (state.photos.length < 2) note = "Add more photos: with several of each class, names become more reliable.";

@@ -22,7 +22,7 @@ from aezsl.commands.repeat.tracking import ParentRun, SplitHooks, close_runs
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import METRICS, GeneralizedOutcome
 from aezsl.methods import METHODS
-from aezsl.pipeline_registry import register_pipelines
+from aezsl.pipeline_registry import create_pipelines
 from aezsl.reporting.over_splits import (
     HEADLINES,
     default_reference,
@@ -63,7 +63,7 @@ class Repeat:
     ) -> None:
         self._seeds, self._env, self._params = list(seeds), env, params or {}
         self._runner, self._name, self._metric = load_obj(runner, "kedro.runner"), name, metric
-        registered = register_pipelines()
+        registered = create_pipelines()
         if not name.isidentifier() or name in registered:
             raise DataError(f"--name must be one word and not a pipeline's name, got {name!r}")
         for key in ("seed", "folder"):

@@ -6,10 +6,12 @@ One engine for all: on 2 CPU cores it ran EfficientNet-Lite0 about seven times a
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,27 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None,
         return preprocess, run_graph(kept_graph(config, export), device)
 
     return Backbone(config, load)
+
+
+def check_backbones(settings: Mapping[str, Any]) -> None:
+    """Refuse names of networks that there are not.
+
+    To import torchvision takes seconds, so its files are read first, and it is asked only where they name no such one.
+    """
+    for one in named_backbones(settings):
+        name = one["backbone"]
+        if name != "file" and name not in LITE_SIZES and not is_hub_model(name) and name not in _torchvision_names():
+            from aezsl.encoders.images.networks import torchvision_models
+
+            torchvision_models(name)
+
+
+def _torchvision_names() -> set[str]:
+    """Of the models that the files of torchvision register."""
+    spec = find_spec("torchvision")
+    files = Path(spec.origin).parent.glob("models/*.py") if spec and spec.origin else []
+    registered = re.compile(r"^@register_model\(\)\n(?:@.*\n)*def (\w+)", re.MULTILINE)
+    return {name for file in files for name in registered.findall(file.read_text(encoding="utf-8"))}
 
 
 def named_backbones(settings: Mapping[str, Any]) -> list[dict[str, Any]]:

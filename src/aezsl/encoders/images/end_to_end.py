@@ -94,7 +94,7 @@ class ImageInputs:
         return np.concatenate(blocks)
 
     def fingerprint(self) -> str:
-        """From the content of the files, and from the weights that the encoder starts with."""
+        """A digest of the content of the files, and of the weights that the encoder starts with."""
         assert self.encoder is not None
         with ThreadPoolExecutor(available_cores()) as pool:
             contents = list(pool.map(file_digest, self.paths))

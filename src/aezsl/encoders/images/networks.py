@@ -1,6 +1,7 @@
 """Networks cut at their feature layer. Imports torch: import this module only where a network is needed."""
 
 import hashlib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +112,11 @@ def torchvision_models(name: str) -> Any:
 
     known = torchvision.models.list_models(module=torchvision.models)
     if name not in known:
+        near = get_close_matches(name, [*LITE_SIZES, *known], n=1)
+        hint = f": did you mean {near[0]}?" if near else "."
         raise ParameterError(
-            f"unknown backbone {name!r}; expected a folder or a name on the hub (owner/model) of a vision model, "
-            f"{', '.join(LITE_SIZES)}, or one of: {', '.join(known)}"
+            f"unknown backbone {name!r}{hint} Expected {', '.join(LITE_SIZES)}, a classification model of torchvision, "
+            "such as resnet50, or a folder or a name on the hub (owner/model) of a vision model"
         )
     return torchvision.models
 

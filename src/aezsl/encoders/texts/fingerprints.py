@@ -26,7 +26,7 @@ def with_fingerprints(sources: Sources) -> list[dict[str, Any]]:
 
 
 def source_fingerprint(source: Mapping[str, Any]) -> str:
-    """Of the content of what a source reads, not of its name or date; empty where it reads nothing."""
+    """A digest of the content that a source reads, whatever its name or date; empty where it reads nothing."""
     kind = source.get("kind")
     if kind == "text":
         encoder, sentences = encoder_fingerprint(source.get("encoder", MINILM)), source.get("descriptions")

@@ -170,8 +170,9 @@ class AEZSL(LinearZeroShotClassifier):
                 f"{need:.0f} MB, and memory_mb={self.memory_mb} allows less; raise memory_mb, or use solver='direct', "
                 "which streams the targets"
             )
-        # Where there is a table, it takes the place of the right sides.
-        keep_mb = 0.0 if self._table_pays(targets) else self.memory_mb
+        # Right sides are kept for other models; where there is a table, it takes their place. One model has them block
+        # by block, on all threads, when it needs them.
+        keep_mb = 0.0 if targets.n_models == 1 or self._table_pays(targets) else self.memory_mb
         key = ("aezsl spectra", self.weighting, keep_mb)
         return targets.once(self.M_, key, lambda: self._decompose(targets.S, keep_mb))
 

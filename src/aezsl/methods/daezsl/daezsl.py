@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array, Labels, Mask
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Count, NotNegative, Positive, Seed, Share, Text
@@ -25,7 +25,8 @@ from aezsl.methods.seen import SeenData
 if TYPE_CHECKING:
     import torch
 
-    from aezsl.methods.daezsl.network import AdaptiveNetwork, Checkpoint
+    from aezsl.methods.daezsl.network import AdaptiveNetwork
+    from aezsl.methods.daezsl.training import Checkpoint
 
 
 class DAEZSL(LinearZeroShotClassifier):
@@ -107,11 +108,9 @@ class DAEZSL(LinearZeroShotClassifier):
 
     def fit_resumable(self, X: ArrayLike, y: ArrayLike, S: ArrayLike, checkpoint: "Checkpoint") -> Self:
         """As ``fit``, keeping every epoch in ``checkpoint`` and resuming from what it holds."""
-        self._checkpoint: Checkpoint | None = checkpoint
-        try:
-            return self.fit(X, y, S)
-        finally:
-            del self._checkpoint
+        seen = SeenData(X, y, S)
+        self._fit_inputs(StoredFeatures(seen.X), seen.y, seen.S, checkpoint)
+        return self
 
     def fit_end_to_end(
         self, inputs: Inputs, y: ArrayLike, S: ArrayLike, checkpoint: "Checkpoint | None" = None
@@ -121,15 +120,8 @@ class DAEZSL(LinearZeroShotClassifier):
         The model then classifies what ``inputs.features`` gives with that encoder. ``inputs.encoder`` itself stays as
         it is: the search for the number of epochs and the final training both start from it.
         """
-        self.check_parameters()
         S = check_semantics("S", S)
-        y = check_labels(y, len(inputs), len(S))
-        self.n_features_in_, self.n_semantics_in_ = inputs.width, S.shape[1]
-        self._checkpoint = checkpoint
-        try:
-            return self._fit_inputs(inputs, y, S)
-        finally:
-            del self._checkpoint
+        return self._fit_inputs(inputs, check_labels(y, len(inputs), len(S)), S, checkpoint)
 
     def training_history(self) -> pd.DataFrame:
         """One row per epoch: mean loss of the final training, accuracy on the classes left out in the search."""
@@ -141,15 +133,19 @@ class DAEZSL(LinearZeroShotClassifier):
     def _fit(self, seen: SeenData) -> None:
         self._fit_inputs(StoredFeatures(seen.X), seen.y, seen.S)
 
-    def _fit_inputs(self, inputs: Inputs, y: Labels, S: Array) -> "torch.nn.Module | None":
+    def _fit_inputs(
+        self, inputs: Inputs, y: Labels, S: Array, checkpoint: "Checkpoint | None" = None
+    ) -> "torch.nn.Module | None":
+        self.check_parameters()
         self._check_classes(len(S))
+        self.n_features_in_, self.n_semantics_in_ = inputs.width, S.shape[1]
         self.n_epochs_ = self.epochs
         self.history_accuracy_: Array = np.empty(0)
         if self.validation_fraction:
-            history, _ = self._train("search", inputs, y, S, self._held_out(len(S)))
+            history, _ = self._train("search", inputs, y, S, self._held_out(len(S)), checkpoint)
             self.history_accuracy_ = history["accuracy"]
             self.n_epochs_ = self._best_epoch(self.history_accuracy_)
-        history, encoder = self._train("final", inputs, y, S, np.zeros(len(S), dtype=bool))
+        history, encoder = self._train("final", inputs, y, S, np.zeros(len(S), dtype=bool), checkpoint)
         self.history_loss_ = history["loss"]
         return encoder
 
@@ -170,19 +166,20 @@ class DAEZSL(LinearZeroShotClassifier):
         if self.validation_fraction and n_classes < 4:
             raise DataError(f"early stopping needs at least 4 seen classes, got {n_classes}: set validation_fraction=0")
 
-    def _held_out(self, n_classes: int) -> NDArray[np.bool_]:
+    def _held_out(self, n_classes: int) -> Mask:
         """The validation classes: at least two, and at least two are left."""
         size = int(np.clip(round(n_classes * self.validation_fraction), 2, n_classes - 2))
         chosen = np.random.default_rng(self.random_state).choice(n_classes, size, replace=False)
         return np.isin(np.arange(n_classes), chosen)
 
     def _train(
-        self, phase: str, inputs: Inputs, y: Labels, S: Array, held_out: NDArray[np.bool_]
+        self, phase: str, inputs: Inputs, y: Labels, S: Array, held_out: Mask, checkpoint: "Checkpoint | None"
     ) -> "tuple[dict[str, Array], torch.nn.Module | None]":
         """Learn from the classes that are not held out; stop early by the accuracy on those that are."""
         import torch
 
-        from aezsl.methods.daezsl.network import Settings, pick_device, train
+        from aezsl.methods.daezsl.network import pick_device
+        from aezsl.methods.daezsl.training import Settings, train
 
         searching = bool(held_out.any())
         rows, S_train = np.flatnonzero(~held_out[y]), S[~held_out]
@@ -216,7 +213,7 @@ class DAEZSL(LinearZeroShotClassifier):
             generator,
             pick_device(self.device),
             validate if searching else None,
-            getattr(self, "_checkpoint", None),
+            checkpoint,
             phase,
             self._origin(inputs, y, S),
         )

@@ -1,11 +1,11 @@
 """What balanced propagation leaves behind: labels and scores of the pool, and a scorer of other samples."""
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from aezsl.arrays import Array, Float32
-from aezsl.methods.classifiers import BLOCK_ENTRIES, PoolClassifier, TargetClassifier
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.classifiers import BLOCK_ENTRIES, PoolClassifier
 
 if TYPE_CHECKING:
     from aezsl.methods.base import ZeroShotClassifier
@@ -18,17 +18,13 @@ class PropagatedClassifier(PoolClassifier):
         scorer, as samples from outside do, which knows no neighbours.
     """
 
-    def __init__(
-        self,
-        model: "ZeroShotClassifier",
-        scorer: TargetClassifier,
-        history: LabelHistory,
-        pool: Array | bytes,
-        ranker: TargetClassifier | None = None,
-        pool_scores: Float32 | None = None,
-    ) -> None:
-        super().__init__(model, scorer, history, pool, ranker)
-        self.pool_scores = pool_scores
+    pool_scores: Float32 | None = None
+
+    def with_scores(self, pool_scores: Float32) -> Self:
+        """The same classifier, but that its pool has these scores."""
+        classifier = copy(self)
+        classifier.pool_scores = pool_scores
+        return classifier
 
     def state(self) -> dict[str, Any]:
         """As any pool's, with the scores of the pool."""
@@ -38,19 +34,18 @@ class PropagatedClassifier(PoolClassifier):
     def from_state(cls, model: "ZeroShotClassifier", state: Mapping[str, Any]) -> Self:
         """The classifier that ``state`` was taken of."""
         classifier = super().from_state(model, state)
-        classifier.pool_scores = state.get("pool_scores")
-        return classifier
+        return classifier.with_scores(state["pool_scores"]) if "pool_scores" in state else classifier
 
     def _scores(self, X: Array) -> Array:
-        known = self._known(X)
+        known = self._own_scores(X)
         return super()._scores(X) if known is None else known
 
     def _score_blocks(self, X: Array) -> Iterator[Array]:
-        known = self._known(X)
+        known = self._own_scores(X)
         if known is None:
             return super()._score_blocks(X)
         step = max(1, BLOCK_ENTRIES // known.shape[1])
         return (known[i : i + step] for i in range(0, len(known), step))
 
-    def _known(self, X: Array) -> Float32 | None:
+    def _own_scores(self, X: Array) -> Float32 | None:
         return self.pool_scores if self.pool_scores is not None and self._is_pool(X) else None

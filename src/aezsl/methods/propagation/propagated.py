@@ -107,8 +107,8 @@ class PropagatedMethod(BasedMethod):
             "factors": found.v,
         }
         scorer = ScoringClassifier(self, targets.S, parts)
-        pool_scores = None if graph.labelled is None else found.log_R.astype(np.float32)
-        return PropagatedClassifier(self, scorer, history, pool, start, pool_scores)
+        classifier = PropagatedClassifier(self, scorer, history, pool, ranker=start)
+        return classifier if graph.labelled is None else classifier.with_scores(found.log_R.astype(np.float32))
 
     def _graph(self, X: Array, S_target: Array) -> PoolGraph:
         """The graph of the pool, and of training images of those seen classes that are targets."""

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from aezsl.arrays import Array
+from aezsl.arrays import Array, Mask
+from aezsl.methods.shared.accelerated import minimise_rows
 
 
 def project_to_simplex(A: Array) -> Array:
@@ -27,28 +28,15 @@ def simplex_mixtures(
 
     .. math:: \min_{z \in \Delta} \tfrac12 \|s - B'z\|^2 + \tfrac\lambda2 \|z\|^2 - \mathrm{pull}'z
 
-    Accelerated projected gradients on all rows at once. A row whose momentum points uphill loses it and
-    gathers it again (O'Donoghue and Candes, 2015), and one that moves less than ``tol`` is done: mixtures of many
-    classes have few parts, and most rows find theirs early.
+    A row that moves less than ``tol`` is done: mixtures of many classes have few parts, and most rows find them early.
     """
     gram = B @ B.T + lam * np.eye(len(B))
     linear = S @ B.T + pull
-    rate = 1 / np.linalg.norm(gram, 2)
-    Z = np.full(linear.shape, 1 / len(B)) if start is None else start.copy()
-    rows = np.arange(len(S))
-    z = ahead = Z
-    momentum = np.ones((len(S), 1))
-    for _ in range(max_iter):
-        new = project_to_simplex(ahead - rate * (ahead @ gram - linear[rows]))
-        move = new - z
-        uphill = ((ahead - new) * move).sum(axis=1, keepdims=True) > 0
-        momentum = np.where(uphill, 1.0, momentum)
-        faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        z, ahead, momentum = new, new + (momentum - 1) / faster * move, faster
-        Z[rows] = z
-        moving = np.abs(move).max(axis=1) >= tol
-        if not moving.any():
-            break
-        if not moving.all():
-            rows, z, ahead, momentum = rows[moving], z[moving], ahead[moving], momentum[moving]
-    return Z
+    begin = np.full(linear.shape, 1 / len(B)) if start is None else start
+    rate = float(1 / np.linalg.norm(gram, 2))
+
+    def is_moving(move: Array, _: Array) -> Mask:
+        moving: Mask = np.abs(move).max(axis=1) >= tol
+        return moving
+
+    return minimise_rows(begin, gram, linear, rate, project_to_simplex, is_moving, max_iter)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from aezsl.arrays import Array
+from aezsl.arrays import Array, Mask
+from aezsl.methods.shared.accelerated import minimise_rows
 
 
 def sparse_codes(
@@ -16,29 +17,20 @@ def sparse_codes(
 ) -> Array:
     r"""The rows b of :math:`\min_B \sum_i b_i' G b_i - 2 b_i' h_i + l_1 \|b_i\|_1`, nonnegative if asked for.
 
-    gram is G (a, a), linear the rows h (m, a), start the rows to begin with. Accelerated proximal gradients on all rows
-    at once. A row whose momentum points uphill loses it and gathers it again (O'Donoghue and Candes, 2015), one
-    that moves less than ``tol`` times the largest entry is done, and one that ended above its start stays there: no row
-    ever rises.
+    gram is G (a, a), linear the rows h (m, a), start the rows to begin with. A row that moves less than ``tol`` times
+    the largest entry is done, and one that ended above its start stays there: no row ever rises.
     """
-    rate = float(1 / max(np.linalg.norm(gram, 2), np.finfo(np.float64).tiny))
-    found = start.copy()
-    rows = np.arange(len(start))
-    b = ahead = found
-    momentum = np.ones((len(start), 1))
-    for _ in range(max_iter):
-        new = _shrunk(ahead - rate * (ahead @ gram - linear[rows]), rate * l1 / 2, nonnegative)
-        move = new - b
-        uphill = ((ahead - new) * move).sum(axis=1, keepdims=True) > 0
-        momentum = np.where(uphill, 1.0, momentum)
-        faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        b, ahead, momentum = new, new + (momentum - 1) / faster * move, faster
-        found[rows] = b
-        moving = np.abs(move).max(axis=1) > tol * np.abs(found).max(initial=np.finfo(np.float64).tiny)
-        if not moving.any():
-            break
-        if not moving.all():
-            rows, b, ahead, momentum = rows[moving], b[moving], ahead[moving], momentum[moving]
+    tiny = float(np.finfo(np.float64).tiny)
+    rate = 1 / max(float(np.linalg.norm(gram, 2)), tiny)
+
+    def is_moving(move: Array, found: Array) -> Mask:
+        moving: Mask = np.abs(move).max(axis=1) > tol * np.abs(found).max(initial=tiny)
+        return moving
+
+    def shrink(B: Array) -> Array:
+        return _shrunk(B, rate * l1 / 2, nonnegative)
+
+    found = minimise_rows(start, gram, linear, rate, shrink, is_moving, max_iter)
     rose = _values(found, gram, linear, l1) > _values(start, gram, linear, l1)
     return np.where(rose[:, None], start, found)
 

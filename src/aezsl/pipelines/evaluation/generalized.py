@@ -12,18 +12,14 @@ from aezsl.errors import DataError
 from aezsl.evaluation.calibration import merge, seen_unseen_curve
 from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
 from aezsl.evaluation.ranking import Ranking
+from aezsl.kinds import Values
 from aezsl.selection import validated_constant
 
 log = logging.getLogger(__name__)
 
 
 def calibrate(
-    problem: Problem,
-    normalisation: Normalisation,
-    chosen: dict[str, Any],
-    selection: dict[str, Any],
-    settings: dict[str, Any],
-    name: str,
+    problem: Problem, normalisation: Normalisation, chosen: Values, selection: Values, settings: Values, name: str
 ) -> dict[str, Any]:
     """The constant to subtract from seen scores, from validation classes and held-out training images."""
     constant = validated_constant(name, problem, normalisation, chosen, selection, settings)

@@ -10,6 +10,7 @@ from aezsl.data.problem import Problem
 from aezsl.evaluation.confidence import Confidence
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
+from aezsl.kinds import Values
 from aezsl.machine.provenance import Cost, make_record
 from aezsl.methods import METHODS, TargetClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
@@ -27,14 +28,14 @@ from aezsl.serving.trained import TrainedModel
 
 def select(
     problem: Problem,
-    method: dict[str, Any],
-    selection: dict[str, Any],
+    method: Values,
+    selection: Values,
     store: SelectionStore,
     name: str,
-    base_chosen: dict[str, Any] | None = None,
+    base_chosen: Values | None = None,
     base_normalisation: Normalisation | None = None,
-    calibration: dict[str, Any] | None = None,
-    variant: dict[str, Any] | None = None,
+    calibration: Values | None = None,
+    variant: Values | None = None,
 ) -> tuple[dict[str, Any], Normalisation, dict[str, Any]]:
     """The parameters and the normalisation to use, chosen on validation classes; and among which values.
 
@@ -50,9 +51,9 @@ def select(
 def calibrate_confidence(
     problem: Problem,
     normalisation: Normalisation,
-    chosen: dict[str, Any],
-    selection: dict[str, Any],
-    confidence: dict[str, Any],
+    chosen: Values,
+    selection: Values,
+    confidence: Values,
     store: SelectionStore,
     name: str,
 ) -> dict[str, Any]:
@@ -61,12 +62,7 @@ def calibrate_confidence(
 
 
 def fit(
-    problem: Problem,
-    normalisation: Normalisation,
-    chosen: dict[str, Any],
-    recipe: Recipe,
-    confidence: dict[str, Any],
-    name: str,
+    problem: Problem, normalisation: Normalisation, chosen: Values, recipe: Recipe, confidence: Values, name: str
 ) -> tuple[TrainedModel, dict[str, Any]]:
     """The method, fitted on all seen classes, with its recipe and confidence; and what the fit cost."""
     own = problem.normalised(normalisation)
@@ -81,9 +77,9 @@ def fit(
 def fit_by_epochs(
     problem: Problem,
     normalisation: Normalisation,
-    chosen: dict[str, Any],
+    chosen: Values,
     recipe: Recipe,
-    confidence: dict[str, Any],
+    confidence: Values,
     checkpoint: CheckpointFolder,
     name: str,
 ) -> tuple[TrainedModel, dict[str, Any], pd.DataFrame]:
@@ -95,12 +91,7 @@ def fit_by_epochs(
 
 
 def fit_around_base(
-    base: TrainedModel,
-    problem: Problem,
-    normalisation: Normalisation,
-    chosen: dict[str, Any],
-    confidence: dict[str, Any],
-    name: str,
+    base: TrainedModel, problem: Problem, normalisation: Normalisation, chosen: Values, confidence: Values, name: str
 ) -> tuple[TrainedModel, dict[str, Any]]:
     """The method around the base that is fitted already, with the base's recipe; and what its own part cost."""
     own, model = problem.normalised(normalisation), cast(Any, make_method(name, **chosen))
@@ -120,11 +111,7 @@ def adapt(
 
 
 def rank_targets(
-    classifier: TargetClassifier,
-    problem: Problem,
-    normalisation: Normalisation,
-    fit_cost: dict[str, Any],
-    adapt_cost: dict[str, Any],
+    classifier: TargetClassifier, problem: Problem, normalisation: Normalisation, fit_cost: Values, adapt_cost: Values
 ) -> tuple[Ranking, dict[str, Any]]:
     """The best target classes of every test image, and the record of cost and origin."""
     own = problem.normalised(normalisation)
@@ -133,19 +120,15 @@ def rank_targets(
             ranking = classifier.rank(own.X_test, max(HIT_KS))
         else:
             ranking = Ranking.empty(min(max(HIT_KS), len(problem.S_target)))
-    return ranking, make_record(fit_cost | adapt_cost | cost.measured, problem.fingerprint)
+    return ranking, make_record({**fit_cost, **adapt_cost, **cost.measured}, problem.fingerprint)
 
 
 def rank_both_sides(
-    classifier: TargetClassifier,
-    problem: Problem,
-    normalisation: Normalisation,
-    fit_cost: dict[str, Any],
-    adapt_cost: dict[str, Any],
+    classifier: TargetClassifier, problem: Problem, normalisation: Normalisation, fit_cost: Values, adapt_cost: Values
 ) -> tuple[Ranking, Ranking, dict[str, Any]]:
     """Test images ranked among seen and among unseen classes, from scores for all classes together; and the record."""
     problem.require("gzsl")
     own = problem.normalised(normalisation)
     with Cost("rank") as cost:
         sides = classifier.rank_sides(own.X_test, len(problem.S_seen), max(HIT_KS))
-    return *sides, make_record(fit_cost | adapt_cost | cost.measured, problem.fingerprint)
+    return *sides, make_record({**fit_cost, **adapt_cost, **cost.measured}, problem.fingerprint)
