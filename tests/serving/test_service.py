@@ -105,6 +105,7 @@ GOOD = [0.1] * 24
         (rows(GOOD), {"classes": [f"c{i}" for i in range(2001)]}, "may have 2000 classes, got 2001"),
         (rows(GOOD), {"classes": "class_name\n" + "\n".join(f"c{i}" for i in range(2001))}, "may have 2000 classes"),
         (rows(GOOD), {"classes": [{"class_name": "a", "description": "x" * 5001}]}, "may have 5000 characters"),
+        (rows(GOOD), {"backbone": "vgg19"}, "trained on features of resnet18, not of vgg19"),
         (rows([1.0]), {}, "row 0: features must be 24 finite numbers, got shape (1,)"),
         (rows(GOOD, 1.0), {}, "row 1: features must be 24 finite numbers"),
         (rows(GOOD, ["x"] * 24), {}, "row 1: features must be 24 finite numbers"),

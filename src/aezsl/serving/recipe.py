@@ -55,8 +55,7 @@ class Recipe:
             if len(encoder.backbones) != len(parts):
                 raise DataError(f"this model was trained on {len(parts)} sets of features, side by side, not on {name}")
             return encoder
-        if name not in (None, names):
-            raise DataError(f"this model was trained on features of {names}, not of {name}")
+        self.check_backbone(name)
         encoder = make_encoder({"backbone": parts, "device": device})
         if encoder.vectors.fingerprint != self.backbone["fingerprint"]:
             raise DataError(
@@ -64,6 +63,12 @@ class Recipe:
                 "that carry them have changed): train again"
             )
         return encoder
+
+    def check_backbone(self, name: str | None) -> None:
+        """Refuse another backbone than that of training, unless training had its features from a file."""
+        parts = [part["backbone"] for part in self.backbone["parts"]]
+        if "file" not in parts and name not in (None, names := JOINED_BY.join(parts)):
+            raise DataError(f"this model was trained on features of {names}, not of {name}: leave the backbone out")
 
     def require_pair(self, method: str) -> None:
         """Refuse a method that compares images with texts unless one pair of encoders made both, and nothing moved."""

@@ -114,6 +114,7 @@ class ServedModel:
         column = shown_by(rows)
         values = rows[column].tolist()
         if column == "features":
+            self.trained.recipe.check_backbone(backbone)  # a name that nothing asks for would pass unseen
             return read_features(values, self.trained.recipe.example.shape[1])
         contents = [image_content(number, value, column) for number, value in enumerate(values)]
         try:
