@@ -69,3 +69,11 @@ def test_a_note_of_the_method_is_the_reason():
 )
 def test_a_better_command_is_named_where_there_is_one(accuracies, said):
     assert better_method("aezsl_lr", accuracies, "aezsl_t") == said
+
+
+def test_the_command_that_does_better_is_for_the_same_data():
+    def command(pipeline):
+        return f"kedro run --env=own --pipeline={pipeline} --params=own.name=birds"
+
+    assert better_method("aezsl", {"aezsl": 0.5}, "aezsl_t", command).endswith(command("aezsl_t"))
+    assert better_method("aezsl", {"aezsl": 0.5, "eszsl": 0.6}, "aezsl_t", command).endswith(command("eszsl"))

@@ -1,6 +1,6 @@
 """The last lines of a run: results as a small table, what learning from the pool did, where to look next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,18 +85,23 @@ def describe_pool(name: str, history: pd.DataFrame, n_images: int) -> str:
     return sentence if pd.isna(before) or pd.isna(after) else f"{sentence}: {before:.1%} -> {after:.1%}"
 
 
-def better_method(name: str, accuracies: Mapping[str, float], best_known: str) -> str:
+def better_method(
+    name: str,
+    accuracies: Mapping[str, float],
+    best_known: str,
+    command: Callable[[str], str] = "kedro run --pipeline={}".format,
+) -> str:
     """The method that did better on the same problem, with its command; or the one worth a try, if it was not run.
 
     accuracies : per-class accuracy of every method that was run on this problem. best_known : the method that did
-        best on most data.
+        best on most data. command : what runs a pipeline on the same data.
     """
     own = accuracies.get(name)
     if own is None:
         return ""
     best = max(accuracies, key=lambda method: accuracies[method])
     if accuracies[best] > own:
-        return f"on these data {best} reached {accuracies[best]:.1%}: kedro run --pipeline={best}"
+        return f"on these data {best} reached {accuracies[best]:.1%}: {command(best)}"
     if best_known not in accuracies:
-        return f"worth a try, it did best on most data: kedro run --pipeline={best_known}"
+        return f"worth a try, it did best on most data: {command(best_known)}"
     return ""

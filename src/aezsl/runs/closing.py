@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class Closing:
         """Print the end."""
         outputs = pipeline.all_outputs()
         blocks = [
-            *_results(outputs, catalog, main_method(run_params)),
+            *_results(outputs, catalog, run_params),
             *_named(outputs, catalog),
             _places(outputs, catalog, main_method(run_params)),
             "\n".join(_next_commands(outputs, catalog, run_params)),
@@ -82,7 +83,8 @@ def _spoken(name: str) -> str:
     return ": ".join(part for part in (space, node.replace("_", " ")) if part)
 
 
-def _results(outputs: set[str], catalog: DataCatalog, main: str) -> list[str]:
+def _results(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> list[str]:
+    main = main_method(run_params)
     names = sorted(name.removesuffix(".metrics") for name in outputs if name.endswith(".metrics"))
     results = [
         MethodResult(name, catalog.load(f"{name}.metrics"), catalog.load(f"{name}.record"))
@@ -98,7 +100,8 @@ def _results(outputs: set[str], catalog: DataCatalog, main: str) -> list[str]:
     if main in unmeasured:
         sentences += _expectations(catalog, main)
     if f"{main}.record" in outputs:
-        sentences.append(better_method(main, _accuracies(catalog, main), BEST_KNOWN))
+        command = partial(_command, run_params)
+        sentences.append(better_method(main, _accuracies(catalog, main), BEST_KNOWN, command))
     return [results_table(results), "\n".join(sentence for sentence in sentences if sentence)]
 
 
