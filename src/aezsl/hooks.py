@@ -103,7 +103,7 @@ def _check_pipelines() -> None:
 
     from aezsl.pipeline_registry import pipeline_names
 
-    names = pipeline_names()
+    names = {*pipeline_names(), *pipelines}  # a command of the project may have added one for itself
     for name in pipelines._requested_pipelines or []:
         if name not in names:
             near = get_close_matches(name, names, n=1)

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.errors import DataError
 from tests.helpers import ROOT
 from tests.helpers.projects import environment
 
@@ -106,10 +107,12 @@ def test_the_exported_model_answers_in_python_as_the_pipeline_did(project, monke
 def test_the_model_file_answers_in_python_as_the_readme_says(project, monkeypatch):
     (code,) = re.findall(r"^```python\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(project.folder)
-    names = {"features": np.zeros((1, 1280))}
+    names = {"features": np.zeros((1, 2560))}  # two networks of 1,280 each
     exec(code, names)
     assert names["targets"].names == ["tiger", "lemon", "minibus"]
     assert list(names["table"]["predicted"].isin(names["targets"].names)) == [True]
+    with pytest.raises(DataError, match="features must be rows of 2560 numbers"):
+        exec(code, {"features": np.zeros((1, 1280))})
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +177,7 @@ def test_the_served_model_says_what_is_wrong_with_a_request(server):
         ({**REQUEST, "params": {"classes": "class_name\nunicorn"}}, "class 'unicorn' was not in training"),
         ({**REQUEST, "params": {"klasses": ["lemon"]}}, "unknown parameter 'klasses' of the request: did you mean"),
         ({"dataframe_records": [{"path": "/dev/zero"}]}, "row 0: path must lie below the folder"),
-        ({"dataframe_records": [{"features": [1.0]}]}, "row 0: features must be 1280 finite numbers"),
+        ({"dataframe_records": [{"features": [1.0]}]}, "row 0: features must be 2560 finite numbers"),
     ):
         with pytest.raises(urllib.error.HTTPError) as caught:
             ask(server, body)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Encode
+from aezsl.errors import DataError
 from aezsl.evaluation.confidence import SHARING, Confidence, probabilities
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
@@ -69,7 +70,11 @@ class TrainedModel:
 
         adapted : what ``adapt`` gave for these classes, which most methods need longer for than for the rows.
         """
-        rows = self.recipe.features(np.asarray(features, dtype=np.float64))
+        features = np.asarray(features, dtype=np.float64)
+        width = self.model.n_features_in_
+        if features.ndim != 2 or features.shape[1] != width:
+            raise DataError(f"features must be rows of {width} numbers, as in training, got shape {features.shape}")
+        rows = self.recipe.features(features)
         n_ranked = max(top, SHARING)
         ranking = adapted.rank(rows, n_ranked) if adapted else self.model.rank(rows, targets.vectors, n_ranked)
         shares = self.probabilities(ranking)[:, :top]

@@ -20,6 +20,8 @@ __all__ = ["Section", "all_sections", "check_configuration", "trainable"]
 
 #: A name that is a folder on every system and can be typed: no separators, no dots or spaces at its ends.
 FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[\w+-]([\w .+-]{0,98}[\w+-])?", re.IGNORECASE)
+#: How names of places end that nothing can be done without.
+NEEDED = (".root", ".images")
 #: Parameters that follow from others, and what to give instead.
 FOLLOW = {
     "predict.method": "the model that is used: give --params=method=...",
@@ -54,7 +56,8 @@ def check_configuration(
 def names_read(texts: Mapping[str, str]) -> dict[str, Any]:
     """Names that the files themselves take from the command line, and their kinds.
 
-    ``${runtime_params:name,default}`` is a text (most are paths) or, by its default, true or false; what
+    ``${runtime_params:name,default}`` is a text (most are paths) or, by its default, true or false; where it can be done
+    without it may be null, as in ``imagenet.features=null``: images instead of stored features. What
     ``${given:name,default}`` makes of a value is checked where it ends, among the globals.
     """
     found = {}
@@ -62,7 +65,7 @@ def names_read(texts: Mapping[str, str]) -> dict[str, Any]:
         for resolver, name, default in re.findall(r"\$\{(runtime_params|given):\s*([\w.]+)\s*,?([^}]*)", text):
             default = default.strip()
             kind: Any = bool if default in ("true", "false") else Text
-            kind = kind | None if default in ("null", "") else kind
+            kind = kind if name.endswith(NEEDED) and default not in ("null", "") else kind | None
             found[name] = kind if resolver == "runtime_params" else Text | int | float | None
     return found
 
