@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from collections.abc import Generator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from kedro.pipeline import Pipeline
 
 from aezsl.config import ConfigLoader
 from aezsl.errors import NotReadyError, ParameterError
-from aezsl.machine.postponed import outside_of_notebooks
 from aezsl.machine.provenance import Cost, git_commit, peak_memory_mb
 from aezsl.runs.subject import (
     BENCHMARK,
@@ -109,28 +107,6 @@ def _check_pipelines() -> None:
             near = get_close_matches(name, names, n=1)
             hint = f"did you mean {near[0]}?" if near else "kedro pipelines shows all there are"
             raise ParameterError(f"no pipeline {name!r}: {hint}")
-
-
-class OutsideOfNotebooks:
-    """MLflow asks IPython whether a run belongs to a notebook, and would load all of it to hear that it does not."""
-
-    @hook_impl(wrapper=True)
-    def before_pipeline_run(self) -> Generator[None, Any, Any]:
-        """While a run begins."""
-        with outside_of_notebooks():
-            return (yield)
-
-    @hook_impl(wrapper=True)
-    def before_node_run(self) -> Generator[None, Any, Any]:
-        """While parameters of a node are logged."""
-        with outside_of_notebooks():
-            return (yield)
-
-    @hook_impl(wrapper=True)
-    def after_pipeline_run(self) -> Generator[None, Any, Any]:
-        """While its results are logged."""
-        with outside_of_notebooks():
-            return (yield)
 
 
 class OneThreadPerTask:

@@ -4,15 +4,11 @@ import os
 
 from omegaconf.resolvers import oc
 
-from aezsl.machine import postponed
+# Before anything below, and any plugin of Kedro, imports MLflow: as .telemetry has it for Kedro, nothing is sent.
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
-# Both before anything below, and any plugin of Kedro, imports MLflow and scikit-learn.
-postponed.install()
-os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # as .telemetry has it for Kedro: nothing is sent to anybody
-
-# ruff: noqa: E402
 from aezsl.config import ConfigLoader
-from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask, OutsideOfNotebooks, RunRecorder
+from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask, RunRecorder
 from aezsl.machine import console
 from aezsl.runs import crash
 from aezsl.runs.closing import Closing
@@ -23,7 +19,7 @@ crash.install()
 console.install()
 
 # Of hooks that come first, Kedro calls the last of this list first: what is refused need not wait for its turn.
-HOOKS = (TakeTurns(), BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask(), OutsideOfNotebooks(), Closing())
+HOOKS = (TakeTurns(), BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask(), Closing())
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

@@ -46,7 +46,7 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
     """
     from aezsl.serving.service import MODEL_FILE, make_signature
 
-    with folder_of_this_process(beside) as place, _requirements_as_they_are():
+    with folder_of_this_process(beside) as place:
         arrays = place / "model"  # the model keeps this name, which must not be that of something half-written
         arrays.mkdir()
         save_trained(arrays / MODEL_FILE, trained)
@@ -57,23 +57,6 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
             "signature": make_signature(),
             "pip_requirements": [f"{package}=={_public_version(package)}" for package in packages(trained)],
         }
-
-
-@contextmanager
-def _requirements_as_they_are() -> Iterator[None]:
-    """MLflow compares requirements with what is installed, and reads the files of all packages there are for it.
-
-    These were read off what is installed, and a second of every run is much for hearing so.
-    """
-    from mlflow.utils import environment
-
-    name = "warn_dependency_requirement_mismatches"
-    compare = getattr(environment, name)
-    setattr(environment, name, lambda requirements: None)
-    try:
-        yield
-    finally:
-        setattr(environment, name, compare)
 
 
 class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
