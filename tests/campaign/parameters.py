@@ -75,7 +75,7 @@ def parameter_in_a_file(rng):
     """One name or one value of any environment changed."""
     env = pick(rng, ENVIRONMENTS)
     tree = copy.deepcopy(_configuration(env)[0])
-    path = pick(rng, list(_leaves(tree)))
+    path = pick(rng, sorted(_leaves(tree)))  # the order of files may differ from run to run
     place = _place(tree, path[:-1])
     known = True
     match rng.integers(4):
@@ -93,9 +93,9 @@ def parameter_in_a_file(rng):
             place[f"{path[-1]}_{int(rng.integers(9))}"] = plain_value(rng)
             known = False
         case _:
-            place[path[-1]] = value = plain_value(rng)
-            kind = _kind(path)
-            known = kind is not None and not isinstance(kind, Section) and accepts(kind, value)
+            before, value, kind = place[path[-1]], plain_value(rng), _kind(path)
+            place[path[-1]] = value
+            known = value == before or (kind is not None and not isinstance(kind, Section) and accepts(kind, value))
     before = copy.deepcopy(tree)
     _check(env, tree, {})
     return known and (tree == before or tree != tree)
@@ -105,7 +105,7 @@ def parameter_on_the_command_line(rng):
     """One value given with any environment, by a right name or a misspelt one."""
     env = pick(rng, ENVIRONMENTS)
     tree = _configuration(env)[0]
-    path = pick(rng, list(_leaves(tree)))
+    path = pick(rng, sorted(_leaves(tree)))
     value = plain_value(rng) if rng.random() < 0.5 else _place(tree, path)
     names, right = list(path), True
     if rng.random() < 0.5:

@@ -201,6 +201,17 @@ def test_what_is_meant_passes(checked, monkeypatch, typed):
     checked(monkeypatch, *typed)
 
 
+def test_the_file_of_the_section_is_named(tmp_path):
+    """Several methods have a parameter of that name."""
+    conf = tmp_path / "conf"
+    shutil.copytree(CONF / "base", conf / "base")
+    (conf / "local").mkdir()
+    file = conf / "base/parameters/latem.yml"
+    file.write_text(file.read_text().replace("random_state: 0", "random_state: x"))
+    with pytest.raises(ParameterError, match=r"^conf/base/parameters/latem\.yml: latem\.init\.random_state must be"):
+        make_loader(conf=conf).check()
+
+
 def test_all_problems_are_told_at_once_and_where_they_stand(checked, monkeypatch):
     with pytest.raises(ParameterError) as refused:
         checked(monkeypatch, "split.sede=1", "own.root=/x", in_files=["gallery.rows=0", "predict.images=/x"])

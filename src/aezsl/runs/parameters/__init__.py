@@ -166,6 +166,10 @@ def _located(
         return f"--params: {problem.sentence}"
     if problem.path in names_read(texts) and problem.sentence.startswith("unknown"):
         return f"{problem.path} is taken from the command line only: give it as --params={problem.path}=..."
-    last = path.rpartition(".")[2]
-    files = [path for path, text in texts.items() if re.search(rf"(^|[\s{{,]){re.escape(last)}\s*:", text)]
+    section, last = (re.escape(name) for name in (path.partition(".")[0], path.rpartition(".")[2]))
+    files = [
+        file
+        for file, text in texts.items()
+        if re.search(rf"^{section}\s*:", text, re.MULTILINE) and re.search(rf"(^|[\s{{,]){last}\s*:", text)
+    ]
     return f"{files[-1]}: {problem.sentence}" if files else problem.sentence
