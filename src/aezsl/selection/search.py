@@ -22,7 +22,15 @@ from aezsl.selection.calibration import generalized_scores
 from aezsl.selection.folds import problem_folds
 from aezsl.selection.side_by_side import Generalized, examine_folds
 from aezsl.selection.store import SelectionStore, selection_key
-from aezsl.selection.ties import compared_to_best, lead, most_cautious_first, most_central_first, moved_to_front, n_tied
+from aezsl.selection.ties import (
+    clearly_best,
+    compared_to_best,
+    lead,
+    most_cautious_first,
+    most_central_first,
+    moved_to_front,
+    n_tied,
+)
 from aezsl.selection.validation import Trial
 
 log = logging.getLogger(__name__)
@@ -71,8 +79,9 @@ def select_in_every_way(
 
     settings : see ``class_folds``, and a ``criterion``. store : keeps the scores of all points; a former table is taken
     over where data, settings and code are still the same. normalisations : those of the problem among which to choose,
-    by default all; of equal ones the first is taken. calibration : of the generalized setting, where the criterion is
-    one of it (see ``generalized_scores``); otherwise parameters are chosen for accuracy on the validation classes.
+    by default all; the first is taken unless another is clearly better. calibration : of the generalized setting, where
+    the criterion is one of it (see ``generalized_scores``); otherwise parameters are chosen for accuracy on the
+    validation classes.
     going_with : parameters that go with each normalisation, such as those of a base that were chosen in it.
     """
     ways = list(problem.normalisations if normalisations is None else normalisations)
@@ -169,21 +178,26 @@ def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
 
 
 def _best_first(name: str, table: pd.DataFrame, grid: Grid, n_samples: int) -> pd.DataFrame:
-    """The table in the order of its scores, with the point to choose first: one in the normalisation of the best score.
+    """The table in the order of its scores, with the point to choose first.
 
     Whether points tie is a question of the grid, in each normalisation by itself. Where there are several,
-    ``best_in_way`` marks the point that would be chosen in each.
+    ``best_in_way`` marks the point that would be chosen in each; the first of them is used unless the best score of
+    another one is clearly ahead of its own (``clearly_best``).
     """
+    several = PARTS[0] in table
+    ways = [own for _, own in table.groupby(list(PARTS), sort=False)] if several else [table]
+    ways = [own.sort_values("mean", ascending=False, kind="stable") for own in ways]
+    best = clearly_best([float(own["mean"].iloc[0]) for own in ways], n_samples)
+    ways.insert(0, ways.pop(best))
     table = table.sort_values("mean", ascending=False, kind="stable")
     cautious = {key: sign for key, sign in method_class(name).cautious_by.items() if key in grid}
-    ways = [own for _, own in table.groupby(list(PARTS), sort=False)] if PARTS[0] in table else [table]
     first = [
         (most_cautious_first(own, cautious, n_samples) if cautious else most_central_first(own, grid)).index[0]
         if len(own) > 1
         else own.index[0]
         for own in ways
     ]
-    if len(ways) > 1:
+    if several:
         table["best_in_way"] = table.index.isin(first)
     return moved_to_front(table, first[0])
 

@@ -48,7 +48,9 @@ def select(
     ways, going_with = suitable_normalisations(name, problem, init), None
     if base_alternatives:
         bases = [Selected(**one) for one in base_alternatives]
-        bases.sort(key=lambda base: ways.index(base.normalisation))  # of equally good ones the first is taken
+        bases.sort(
+            key=lambda base: ways.index(base.normalisation)
+        )  # the first one is taken unless another is clearly better
         ways = [base.normalisation for base in bases]
         going_with = [{key: base.parameters[key] for key in base.parameters.keys() - init.keys()} for base in bases]
     found = select_in_every_way(name, problem, init, grid, selection, store, ways, calibration, going_with)
