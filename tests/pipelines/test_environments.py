@@ -11,7 +11,7 @@ import scipy.io
 from kedro.io import CatalogConfigResolver, DataCatalog
 
 from aezsl import settings
-from aezsl.data.normalise import STEPS
+from aezsl.data.normalise import STEPS, listed_alternatives
 from aezsl.encoders.images.backbones import named_backbones
 from aezsl.encoders.images.preprocessing import LITE_SIZES
 from aezsl.encoders.texts.semantics import KINDS
@@ -83,7 +83,8 @@ def test_every_name_in_an_environment_means_something(env):
     backbones = {"file", *LITE_SIZES, *torchvision.models.list_models()}
     assert {one["backbone"] for one in named_backbones(parameters["feature_extraction"])} <= backbones
     assert {source["kind"] for source in parameters["semantic_embedding"]["sources"]} <= {"auto", *KINDS}
-    assert {step for steps in parameters["normalise"].values() for step in steps} <= set(STEPS)
+    ways = [way for steps in parameters["normalise"].values() for way in listed_alternatives(steps)]
+    assert {step for way in ways for step in way} <= set(STEPS)
     assert problem_folds(make_problem("zsl"), parameters["selection"])  # refuses unknown rules and settings
 
 
