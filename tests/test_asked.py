@@ -62,11 +62,13 @@ def test_versions_are_of_datasets_that_keep_them():
         (["--runner", "ThreadRunner", "--runner-params", "zzz=1"], "ThreadRunner has no 'zzz': there are"),
         (["--config", "{folder}/empty.yml"], "a section run"),
         (["--config", "{folder}/broken.yml"], "a section run"),
+        (["--config", "{folder}/misspelt.yml"], "Key `piplines`"),
         (["--load-versions", "x"], "dataset_name:"),
     ],
 )
 def test_options_of_kedro_s_run_are_refused_in_words(tmp_path, arguments, told):
     (tmp_path / "empty.yml").write_text("other: 1\n")
+    (tmp_path / "misspelt.yml").write_text("run: {piplines: x}\n")
     (tmp_path / "broken.yml").write_text("run: [\n")
     options = [
         click.Option(["--runner"]),

@@ -44,6 +44,8 @@ def read_file(context: click.Context, option: click.Parameter, value: Any) -> An
     """Options in a file, as Kedro reads them."""
     try:
         return _config_file_callback(context, option, value)
+    except KedroCliError as error:
+        raise click.BadParameter(str(error)) from error
     except (KeyError, TypeError, AttributeError, OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
         raise click.BadParameter(
             f"expected a YAML file with a section {context.info_name}, its options by name, got {value!r} "
@@ -76,7 +78,10 @@ def _checked(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def run(*args: Any, **options: Any) -> Any:
         check_runner_params(options.get("runner"), options.get("runner_params") or {})
-        return command(*args, **options)
+        try:
+            return command(*args, **options)
+        except KedroCliError as error:  # which Kedro itself would show without its message
+            raise click.UsageError(str(error)) from error
 
     return run
 

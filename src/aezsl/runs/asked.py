@@ -86,7 +86,7 @@ def check_choice(pipeline: Pipeline, chosen: Mapping[str, Iterable[str]]) -> Non
 def check_versions(versions: Mapping[str, str], catalog: dict[str, Any]) -> None:
     """Refuse versions of datasets that keep none: they would be asked for in vain."""
     kept = [entry for entry, config in catalog.items() if isinstance(config, dict) and config.get("versioned")]
-    entries = CatalogConfigResolver(catalog)
+    entries = CatalogConfigResolver({entry: catalog[entry] for entry in kept}, default_runtime_patterns={"{any}": {}})
     for name in versions:
         if name not in kept and entries.match_dataset_pattern(name) not in kept:
             hint = _nearest(name, kept, "no dataset of the catalog does; leave the option out")
