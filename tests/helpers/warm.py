@@ -35,6 +35,7 @@ LIBRARIES = (
 def become(job):
     """Turn into the command: its folder, its output, its arguments."""
     signal.alarm(job["timeout"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts in the background ignore it
     os.chdir(job["folder"])
     for number, path, flags in (
         (0, os.devnull, os.O_RDONLY),
