@@ -10,7 +10,7 @@ import numpy as np
 from tests.campaign import caches, kills, methods, models, parameters, pictures, requests, tables, trees, vectors
 from tests.campaign.outcome import Tally, table
 
-#: By group: what makes one attempt from a generator of random numbers, and of 1,000 inputs how many are of its kind.
+#: By group: what makes one attempt from a generator of random numbers, and for how many of 1,000 inputs or a few more.
 GROUPS = {
     "loaders": {
         pictures.whole_image: 50,
@@ -39,10 +39,11 @@ GROUPS = {
         parameters.parameter_in_a_file: 70,
         parameters.parameter_on_the_command_line: 40,
         parameters.name_read_by_files: 10,
+        parameters.part_of_a_pipeline: 20,
     },
     "models": {models.model_file: 50, models.classifier_file: 20},
     "requests": {requests.request: 50, requests.served_request: 30, requests.page_request: 20},
-    "methods": {methods.method_fit: 50, methods.method_query: 30, methods.method_parameters: 20},
+    "methods": {methods.method_fit: 150, methods.method_query: 80, methods.method_parameters: 60},
 }
 
 
