@@ -40,7 +40,6 @@ NEVER = (
         lambda A, s: np.where(A > 0, -np.inf, A),
         lambda A, s: [[1, 2], [3]],
         lambda A, s: {},
-        lambda A, s: np.zeros_like(A),
     ),
     *(lambda A, s: [[*list(row), None] for row in A], lambda A, s: np.rec.fromarrays(A.T), lambda A, s: iter(A)),
     *(lambda A, s: coo_matrix(A), lambda A, s: A.astype("m8[s]"), lambda A, s: A.astype(complex).astype(object)),
@@ -53,7 +52,14 @@ NEVER = (
 )
 #: At the edge of what a method takes.
 EDGE = (
-    *(lambda A, s: A * s, lambda A, s: A + s, lambda A, s: np.ones_like(A), lambda A, s: A[:, :1], lambda A, s: A > 0),
+    *(
+        lambda A, s: A * s,
+        lambda A, s: A + s,
+        lambda A, s: np.ones_like(A),
+        lambda A, s: np.zeros_like(A),
+        lambda A, s: A[:, :1],
+        lambda A, s: A > 0,
+    ),
     *(lambda A, s: np.where(np.arange(len(A))[:, None] == 1, s, A), lambda A, s: np.repeat(A[:1], len(A), axis=0)),
     *(lambda A, s: A.astype(np.float16), lambda A, s: torch.tensor(A, requires_grad=True), lambda A, s: A.astype(str)),
     *(lambda A, s: A[:1], lambda A, s: np.outer(A[:, 0], np.ones(A.shape[1])), lambda A, s: (9 * A).astype(np.int8)),

@@ -154,7 +154,7 @@ def _stray(root, rng):
         case 8:
             (place / f"again{int(rng.integers(3))}").symlink_to(root / pick(rng, ("images/ant", "images/bee")))
         case 9:
-            images = sorted(path for path in root.rglob("*") if path.suffix in IMAGE_SUFFIXES and path.is_file())
+            images = sorted(path for path in root.rglob("*") if path.suffix in IMAGE_SUFFIXES and os.path.isfile(path))
             (place / f"same{int(rng.integers(3))}.png").symlink_to(pick(rng, images or [root]))
         case 0:
             os.mkfifo(place / "pipe.png")
