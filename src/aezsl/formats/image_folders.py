@@ -84,8 +84,9 @@ class ImageFolders:
 
         Links are followed, last of all, unless they lead back to where they are; hidden folders are left out.
         """
-        found = []
-        folders, links = [(folder, set(folder.resolve().parents))], []
+        found: list[str] = []
+        folders = [(folder, set(folder.resolve().parents))]
+        links: list[tuple[Path, set[Path]]] = []
         while folders or links:
             place, above = folders.pop() if folders else links.pop(0)
             if not self._is_first(os.path.realpath(place), place, label):
