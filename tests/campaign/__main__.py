@@ -7,7 +7,19 @@ import warnings
 
 import numpy as np
 
-from tests.campaign import caches, kills, methods, models, parameters, pictures, requests, tables, trees, vectors
+from tests.campaign import (
+    caches,
+    kills,
+    methods,
+    models,
+    parameters,
+    pictures,
+    requests,
+    results,
+    tables,
+    trees,
+    vectors,
+)
 from tests.campaign.outcome import Tally, table
 
 #: By group: what makes one attempt from a generator of random numbers, and for how many of 1,000 inputs or a few more.
@@ -34,6 +46,8 @@ GROUPS = {
         caches.selection_table: 20,
         caches.checkpoint: 10,
         caches.problem_file: 20,
+        results.result_file: 40,
+        results.repeat_file: 10,
     },
     "parameters": {
         parameters.parameter_in_a_file: 70,
