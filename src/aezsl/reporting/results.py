@@ -106,12 +106,15 @@ class Results:
             return None
         with self._read(name, path, "a table"):
             try:
-                found = unescape_formulas(pd.read_csv(path, converters={"class_name": str}))  # be it 7 or NA
+                found = pd.read_csv(path)
+                if "class_name" in found:  # a class may be called 7, or NA
+                    names = pd.read_csv(path, usecols=["class_name"], dtype=str, na_filter=False)
+                    found["class_name"] = names["class_name"].astype(object)
             except pd.errors.EmptyDataError:
                 return None
             _check_entries(found, COLUMNS.get(kind, ()))
             _check_numbers(kind, {str(column): found[column].tolist() for column in found})
-            return found
+            return unescape_formulas(found)
 
     @staticmethod
     @contextmanager
