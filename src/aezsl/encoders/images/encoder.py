@@ -35,9 +35,10 @@ _SHARED = Lock()
 Encode = Callable[[Sequence[Picture]], Float32]
 
 
-def _opened(number: int, picture: Picture, at_least: int) -> Image.Image:
+def _opened(number: int | None, picture: Picture, at_least: int) -> Image.Image:
     """One of several pictures as it is seen; what cannot be read is named, by its number where it has no name."""
-    name = str(picture) if isinstance(picture, str | Path) else f"image {number}"
+    unnamed = "the image" if number is None else f"image {number}"
+    name = str(picture) if isinstance(picture, str | Path) else unnamed
     if not isinstance(picture, str | Path | bytes | Image.Image):
         raise DataError(f"{name} is a {type(picture).__name__}: give images by path, as bytes, or as PIL images")
     if not isinstance(picture, Image.Image):
@@ -49,7 +50,7 @@ def _opened(number: int, picture: Picture, at_least: int) -> Image.Image:
         raise UnreadableImageError(f"{name} cannot be read as an image ({type(error).__name__}: {error})") from error
 
 
-def _look_at(engines: Sequence[tuple[Preprocess, Run, int]], numbered: Sequence[tuple[int, Picture]]) -> Float32:
+def _look_at(engines: Sequence[tuple[Preprocess, Run, int]], numbered: Sequence[tuple[int | None, Picture]]) -> Float32:
     """Features (n, d) of pictures by all networks, each picture decoded once for those that want it of one size."""
     pixels: list[list[Float32]] = [[] for _ in engines]
     for number, picture in numbered:
@@ -87,7 +88,8 @@ class ImageEncoder:
         run_all = ThreadPoolExecutor(n_cores).map if side_by_side else map
 
         def encode(pictures: Sequence[Picture]) -> Float32:
-            numbered = list(enumerate(pictures))
+            numbers = range(len(pictures)) if len(pictures) > 1 else [None]
+            numbered = list(zip(numbers, pictures, strict=True))
             size = min(batch_size, -(-len(numbered) // n_cores)) if side_by_side else batch_size
             pieces = [numbered[i : i + size] for i in range(0, len(numbered), size)]
             return np.concatenate(list(run_all(partial(_look_at, engines), pieces)))
