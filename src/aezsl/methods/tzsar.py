@@ -70,8 +70,8 @@ class TZSAR(TransductiveMethod):
     centre : bool
         Subtract the mean of the seen classes from all semantics.
     shrinkage : float or None
-        Semantics are compared by the inverse of their covariance over the seen classes, to whose eigenvalues so many times
-        their mean is added; None: as they are, as in the paper.
+        Semantics are compared by the inverse of their covariance over the seen classes, to whose eigenvalues so many
+        times their mean is added; None: as they are, as in the paper.
 
     """
 
@@ -151,7 +151,7 @@ class TZSAR(TransductiveMethod):
 
 
 def evening(S: Array, shrinkage: float | None) -> tuple[Array, Array]:
-    """Axes (a, r) of centred semantics S, and factors (r,) along them: the more S varies on one, the smaller its factor.
+    """Axes (a, r) of centred semantics S, and factors (r,) along them: the more S varies on an axis, the smaller.
 
     With an eigenvalue l of S'S and s, ``shrinkage`` times their mean, it is the root of s / (l + s); 1 off the axes.
     """
