@@ -48,7 +48,7 @@ class SMS(TransductiveMethod):
     Confirmed by the paper's abstract: models of classes generated from their attributes in a space shared by source
     and target classes, learnt jointly, with an algorithm that alternates models and labels of the target data.
     From knowledge of the paper: the quadratic loss, one-hot labels. Inferred: targets of 0 and 1, the start, and the
-    penalty: with one on the norm of V alone the start stays 2 points behind ESZSL on validation classes of CUB, and every
+    penalty: with one on the norm of V alone the start is 2 points behind ESZSL on validation classes of CUB, and every
     round needs an iterative solver.
 
     What differs: ``balance``, our addition. As written above labels collapse: a class that has most samples is the
