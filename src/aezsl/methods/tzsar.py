@@ -90,6 +90,8 @@ class TZSAR(TransductiveMethod):
         "n_nearest": [10, 20, 40],  # against the samples of a class
         "hubness": ["none", "nrm"],
     }
+    #: The more is added, the nearer semantics stay to the paper's.
+    cautious_by: ClassVar[Mapping[str, int]] = {"shrinkage": 1}
     citation: ClassVar[str] = (
         "X. Xu, T. Hospedales and S. Gong. Transductive zero-shot action recognition by word-vector embedding. "
         "International Journal of Computer Vision, 2017."
