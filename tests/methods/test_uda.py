@@ -20,7 +20,7 @@ class TestUDA(MethodContract):
     floor = 0.8
 
 
-fitted = fitter("uda")
+fitted = fitter("uda", lam=1.0)
 
 
 def cosine_labels(B, A):
@@ -119,7 +119,7 @@ def test_a_grid_shares_codes_that_differ_in_nothing(data, monkeypatch):
     monkeypatch.setattr("aezsl.methods.uda.sparse_codes", lambda *args: asked.append(args) or sparse_codes(*args))
     points = [{"l2": l2, "n_neighbors": k} for k in (4, 8) for l2 in (0.01, 0.1)]
     targets = Targets(data.S_new, data.X_new, len(points))
-    models = make_method("uda", max_rounds=1).fit_path(data.X, data.y, data.S, points)
+    models = make_method("uda", lam=1.0, max_rounds=1).fit_path(data.X, data.y, data.S, points)
     found = [model.adapt_to(targets) for model in models]
     assert len(asked) == 3  # the first codes, then one round for either l2
     for point, classifier in zip(points, found, strict=True):

@@ -99,7 +99,7 @@ class UDA(TransductiveMethod):
     l1: Positive = 1.0
     l2: NotNegative = 0.01
     l3: NotNegative = 1e-4
-    lam: Positive = 1.0
+    lam: Positive = 10.0
     C: Positive = 1.0
     temperature: Positive = 1.0
     codes: Literal["auto", "nonnegative", "free"] = "auto"
@@ -111,8 +111,8 @@ class UDA(TransductiveMethod):
     code_iterations: Count = 100
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "l1": [1.0, 10.0],
-        "l2": [0.01, 0.1],  # for features and semantics of unit length
+        "lam": [1.0, 10.0, 30.0],  # for features and semantics of unit length
+        "l2": [0.01, 0.03, 0.1],
         "n_neighbors": [10, 30],  # the paper searches it, too
     }
     citation: ClassVar[str] = (
