@@ -50,8 +50,8 @@ class TZSAR(TransductiveMethod):
     that changes accuracy by 0.4 points at most. Its weights are those of a heat kernel. Semantics are first centred on
     the seen classes (``centre``). The paper's are word vectors, which point everywhere about alike; attributes go
     together, and cosines between them are those of a few groups. ``shrinkage``, which is searched beside the plain
-    cosines, evens them out: on CUB's validation classes it takes the regression from 48 to 55% and self-training from
-    62 to 73%, where ESZSL, which has such a factor, reaches 64%. Data from auxiliary sets are left out.
+    cosines, evens them out: on CUB's validation classes the best point goes from 66.5 to 75.8% (ESZSL, which has such a
+    factor, has 66.5; the regression alone 16 points less). Data from auxiliary sets are left out.
 
     Parameters
     ----------
