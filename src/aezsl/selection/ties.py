@@ -57,13 +57,16 @@ def clearly_best(scores: Sequence[float], n_samples: int) -> int:
 def most_cautious_first(table: pd.DataFrame, by: Mapping[str, int], n_samples: int) -> pd.DataFrame:
     """The table with the row to choose first: the most cautious of those that chance can hardly tell from the best.
 
-    by: whether larger (+1) or smaller (-1) values of a parameter are more cautious, the most important parameter first.
+    by: whether larger (+1) or smaller (-1) values of a parameter are more cautious, the most important parameter first;
+    None, which leaves something out, is the most cautious of all.
     n_samples: validation samples behind a score; a point within one standard error of the best is as good as the best.
     """
     best = float(table["mean"].max())
     as_good = table[table["mean"] >= best - standard_error(best, n_samples)]
+    numbers = {name: pd.to_numeric(as_good[name]).fillna(sign * np.inf) for name, sign in by.items()}
     ascending = [*(sign < 0 for sign in by.values()), False]
-    return moved_to_front(table, as_good.sort_values([*by, "mean"], ascending=ascending, kind="stable").index[0])
+    ordered = as_good.assign(**numbers).sort_values([*by, "mean"], ascending=ascending, kind="stable")
+    return moved_to_front(table, ordered.index[0])
 
 
 def most_central_first(table: pd.DataFrame, grid: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
