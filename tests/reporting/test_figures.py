@@ -32,6 +32,8 @@ def predictions(n, **columns):
 
 def test_long_names_are_cut_and_underscores_are_blanks():
     assert short_name("polar_bear") == "polar bear"
+    assert short_name("001.Black_footed_Albatross") == "Black footed Albatross"
+    assert [short_name(name) for name in ("007", "3.5_inch", "100.5")] == ["007", "3.5 inch", "100.5"]
     assert short_name("x" * LONGEST_NAME) == "x" * LONGEST_NAME
     assert short_name("x" * (LONGEST_NAME + 1)) == "x" * (LONGEST_NAME - 1) + "…"
 

@@ -25,6 +25,7 @@ from aezsl.reporting.style import (
     Figure,
     figure_name,
     new_figure,
+    readable_name,
 )
 
 #: Inches from one image to the next.
@@ -132,14 +133,14 @@ def _caption(row: Any) -> tuple[str, str]:
     """What stands above an image, and in which colour."""
     named = _wrapped(row.predicted)
     if pd.isna(row.true):
-        file = _wrapped(Path(str(row.image_id)).name, blanks=False)
+        file = _wrapped(Path(str(row.image_id)).name, is_file=True)
         return f"{named} {surely(row)}\n{file}", GREY
     if row.true == row.predicted:  # a tick says it too, for readers who do not see the colour
         return f"✓ {named}", GREEN
     return f"✗ {named}\n({_wrapped(row.true)})", RED
 
 
-def _wrapped(name: str, blanks: bool = True) -> str:
-    """A name in two lines at most, for matplotlib. blanks : instead of underscores, which a file's name keeps."""
-    name = name.replace("_", " ") if blanks else name
+def _wrapped(name: str, is_file: bool = False) -> str:
+    """A name in two lines at most, for matplotlib. is_file : it keeps its underscores."""
+    name = name if is_file else readable_name(name)
     return "\n".join(textwrap.wrap(name, LONGEST_NAME, max_lines=2, placeholder="…")).replace("$", r"\$")
