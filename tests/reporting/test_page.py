@@ -102,7 +102,7 @@ def page(tmp_path_factory, explained):
         (root / path).write_text(value if isinstance(value, str) else json.dumps(value))
 
     put("summary.json", {"n_seen": 8, "n_unseen": 2, "n_train": 80, "n_test": 20, "n_features": 5, "n_semantics": 4,
-                         "problem_fingerprint": "now"})  # fmt: skip
+                         "n_classes_without_vector": 0, "problem_fingerprint": "now"})  # fmt: skip
     for name, accuracy in (("eszsl", 0.25), ("aezsl", 0.5), ("aezsl_lr", 0.75), ("exem", 0.9)):
         then = "then" if name == "exem" else "now"
         metrics = {"accuracy": accuracy, "per_class_accuracy": accuracy, "hit_at_5": 1.0}
@@ -197,6 +197,17 @@ def test_a_report_of_nothing_says_so(tmp_path):
     html = make_page(results, make_tables(results, PARAMETERS["report"]), PARAMETERS)
     assert "kedro run --pipelines=eszsl,aezsl_lr,aezsl_t<" in html
     assert "kedro run --pipelines=eszsl,aezsl<" in html  # not all methods, where two are enough
+
+
+def test_images_without_labels_are_shown_and_not_measured(tmp_path):
+    (tmp_path / "aezsl").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "aezsl/gallery.png")
+    for kind, value in (("metrics", {}), ("record", {"fit_seconds": 1.0})):
+        (tmp_path / f"aezsl/{kind}.json").write_text(json.dumps(value))
+    results = ResultsDataset(folders=[str(tmp_path)]).load()
+    html = make_page(results, make_tables(results, PARAMETERS["report"]), PARAMETERS)
+    assert "Images with the names that AEZSL gives them.<" in html  # no word about ticks: there is none
+    assert html.count("Nothing to measure: no test image has a label.") == 1  # in place of a table of names alone
 
 
 @pytest.mark.slow

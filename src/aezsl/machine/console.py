@@ -21,8 +21,9 @@ class OnScreen(logging.Filter):
 def install() -> None:
     """From now on the handler ``rich`` of conf/logging.yml, which was silent but for warnings, goes by ``OnScreen``.
 
-    Kedro allows no filter of a project in a logging configuration.
+    Kedro allows no filter of a project in a logging configuration. MLflow sets its own level when it is imported.
     """
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "INFO" if os.environ.get(VERBOSE) else "WARNING")
     for handler in logging.getLogger().handlers:
         if handler.get_name() == "rich" and not any(isinstance(known, OnScreen) for known in handler.filters):
             handler.setLevel(logging.NOTSET)
