@@ -117,6 +117,14 @@ def test_an_edited_description_changes_the_shares(page):
     assert best(page, photo, [*edited, ["wine", "red blue"]]) != ["plum"]
 
 
+def test_a_class_that_is_renamed_needs_no_new_solution(place):
+    model = Library(place).open(MODEL)
+    known = [tuple(one) for one in NEW]
+    first = model.adapted(known)
+    assert model.adapted([("fig", text) for _, text in known[:1]] + known[1:]) is first
+    assert model.adapted([(known[0][0], "green pale"), *known[1:]]) is not first
+
+
 def test_an_example_is_a_photo_like_any_other(page):
     photo = ask(page, "example", number=1)["photo"]
     assert best(page, photo, NEW) == ["lemon"]

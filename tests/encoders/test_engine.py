@@ -37,6 +37,14 @@ def test_a_second_start_does_not_export_again():
     np.testing.assert_allclose(run_graph(again, "cpu")(batch), batch.mean(axis=(2, 3)), atol=1e-6)
 
 
+def test_images_one_by_one_have_the_bits_of_a_batch():
+    graph = export_graph(torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.ReLU(), Mean()), (3, 32, 32))
+    batch = np.random.default_rng(0).normal(size=(5, 3, 32, 32)).astype(np.float32)
+    together, each = (run_graph(graph, "cpu", one_by_one)(batch) for one_by_one in (False, True))
+    assert each.shape == (5, 8)
+    np.testing.assert_array_equal(each, together)
+
+
 def test_a_damaged_graph_is_exported_again():
     made = []
 

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from aezsl.data.vectors import VectorSet
 from aezsl.encoders.images import encoder, extraction
 from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.extraction import UnreadableImagesError, extract_features
+from aezsl.errors import DataError
 from aezsl.formats.images import read_image
 from aezsl.pipelines.feature_extraction import nodes
 
@@ -196,3 +198,37 @@ def test_photos_are_decoded_as_large_as_the_network_looks_at_them(tmp_path):
     for side, expected in ((224, 600), (518, 600), (700, 1200)):
         encoder.ImageEncoder((looking_at(side),)).load()([str(tmp_path / "photo.jpg")])
         assert seen[-1] == expected
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    """Two networks that want images of one size, side by side on two cores, and how often an image was decoded."""
+    decoded = []
+
+    def counted(*given):
+        decoded.append(given[1])
+        return read_image(*given)
+
+    monkeypatch.setattr(encoder, "available_cores", lambda: 2)
+    monkeypatch.setattr(encoder, "read_image", counted)
+    both = encoder.ImageEncoder((Counting("first").backbone, Counting("second").backbone))
+    return both.load(side_by_side=True), both.load(), decoded
+
+
+def test_images_side_by_side_have_the_features_of_images_in_turn_and_are_decoded_once(images, loaded):
+    side_by_side, in_turn, decoded = loaded
+    for paths in (images["path"].tolist(), images["path"][:1].tolist(), images["path"][:3].tolist()):
+        expected = in_turn(paths)
+        decoded.clear()
+        np.testing.assert_array_equal(side_by_side(paths), expected)
+        assert sorted(decoded) == sorted(paths)
+    with Image.open(images["path"][3]) as opened:  # one object, whose file is read by whoever comes first
+        np.testing.assert_array_equal(side_by_side([opened] * 9), in_turn([images["path"][3]] * 9))
+
+
+def test_an_image_that_cannot_be_read_is_named_by_its_number_where_there_are_several(images, loaded):
+    good = (images["path"].map(lambda path: Path(path).read_bytes())).tolist()
+    with pytest.raises(DataError, match="image 7 cannot be read as an image"):
+        loaded[0]([*good[:7], b"no image", *good[8:]])
+    with pytest.raises(DataError, match="the image cannot be read as an image"):
+        loaded[0]([b"no image"])

@@ -43,6 +43,7 @@ def test_rows_come_in_any_form_that_mlflow_knows(server, model, features):
         {"dataframe_records": records},
         {"dataframe_split": {"columns": ["features"], "data": [[row] for row in features]}},
         {"inputs": records},
+        {"inputs": {"features": features}},
     ):
         answer = server.post("/invocations", json=rows)
         assert answer.status_code == 200, answer.text
@@ -67,8 +68,29 @@ GOOD = json.dumps({"dataframe_records": [{"features": [0.1] * 24}]})
         (b'{"messages": [], "input": "x"}', JSON, "unknown entry 'messages' of the request"),
         (b'{"inputs": [], "instances": []}', JSON, "exactly one of"),
         (b'{"dataframe_records": 5}', JSON, "all rows must have one of the columns features, image, path: "),
-        (b'{"dataframe_records": [1, 2]}', JSON, "unknown column 0 of the request: expected features, image, path"),
-        (b'{"dataframe_split": {"colums": []}}', JSON, "a request needs rows with one of the columns"),
+        (
+            b'{"dataframe_records": [1, 2]}',
+            JSON,
+            "one of the columns features, image, path: every row must be an object",
+        ),
+        (
+            b'{"dataframe_split": {"colums": []}}',
+            JSON,
+            "of dataframe_split 'colums' of the request: did you mean 'columns'?",
+        ),
+        (
+            b'{"dataframe_split": {"columns": ["path", "path"], "data": [["a", "b"]]}}',
+            JSON,
+            "a value for each of the col",
+        ),
+        (b'{"dataframe_split": {"columns": ["path"], "data": [["a", "b"]]}}', JSON, "a value for each of the columns"),
+        (b'{"inputs": {"path": "a.png"}}', JSON, "every column must be a list"),
+        (b'{"inputs": {"path": ["a"], "image": ["b", "c"]}}', JSON, "the columns must be of one length"),
+        (
+            b'{"dataframe_records": [{"path": "a"}, {}]}',
+            JSON,
+            "exactly one of the columns features, image, path, the same",
+        ),
         (b'{"dataframe_records": [{"image": "abc"}]}', JSON, "row 0: image must be the content of an image file"),
         (b'{"dataframe_records": [{"image": 5}]}', JSON, "row 0: image must be the content of an image file"),
         (b'{"dataframe_records": []}', JSON, "needs rows"),

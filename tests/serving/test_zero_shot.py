@@ -93,7 +93,7 @@ def test_what_is_no_image_is_refused_by_name_or_number(trained, pictures, tmp_pa
         (tmp_path / "cut.png", r"cut\.png cannot be read as an image"),
         (tmp_path / "none.png", r"none\.png does not exist"),
         (np.zeros((2, 8, 8, 3)), "image 0 is a ndarray: give images by path, as bytes, or as PIL images"),
-        ([None], "image 0 is a NoneType"),
+        ([None], "the image is a NoneType"),
     ):
         with pytest.raises(DataError, match=message):
             aezsl.classify(images, "red, blue", trained)

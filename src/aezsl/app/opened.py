@@ -41,7 +41,7 @@ class OpenModel:
         if any(part["backbone"] == "file" for part in trained.recipe.backbone["parts"]):
             raise DataError("this model has learnt from numbers in a file, not from photos: choose another model")
         self.trained = trained
-        self.adapted = lru_cache(maxsize=KEPT_SETS)(self._adapt)
+        self._adapted = lru_cache(maxsize=KEPT_SETS)(self._adapt)
         known = trained.recipe.classes
         texts = known["text"].fillna("") if "text" in known else [""] * len(known)
         self._texts = dict(zip(known["class_name"], texts, strict=True))
@@ -127,8 +127,13 @@ class OpenModel:
                 self._vectors |= dict(zip(missing, self.trained.recipe.targets(table).vectors, strict=True))
             return [self._vectors[c] for c in described]
 
-    def _adapt(self, classes: tuple[Described, ...]) -> TargetClassifier:
+    def adapted(self, classes: Sequence[Described]) -> TargetClassifier:
+        """The classifier of checked classes; those that differ from known ones by their names alone share theirs."""
         vectors = self.targets(classes).vectors
+        return self._adapted(vectors.shape, vectors.tobytes())
+
+    def _adapt(self, shape: tuple[int, int], content: bytes) -> TargetClassifier:
+        vectors = np.frombuffer(content).reshape(shape)
         with small_products():  # beside other work on the machine threads of BLAS would wait for each other
             return self.trained.model.adapt(vectors)
 

@@ -10,13 +10,11 @@ import json
 import logging
 from collections.abc import Callable
 from functools import wraps
-from io import StringIO
 from typing import Any
 
-import pandas as pd
 from mlflow.exceptions import MlflowException
 
-from aezsl.serving.requests import COLUMNS, MAX_ROWS, RequestError, check_columns, read_params, refuse_unknown
+from aezsl.serving.requests import COLUMNS, MAX_ROWS, RequestError, Rows, columns_of, read_params, refuse_unknown
 
 log = logging.getLogger(__name__)
 
@@ -47,13 +45,15 @@ def _predicting(ask: Callable[..., Any], ours: Callable[[Any], bool]) -> Callabl
         if not ours(self):
             return ask(self, data, params)
         given = read_params(params)
-        check_columns(data)
+        columns_of(data)  # which refuses those that MLflow would drop
         try:
             return ask(self, data, given)
         except RequestError:
             raise
         except MlflowException as error:
-            raise RequestError(_rows_wanted(error)) from error
+            # The end of what MLflow says is wrong, on one line.
+            reason = " ".join(str(error).rpartition("Error: ")[2].split()).strip("' ")
+            raise RequestError(_rows_wanted(reason if len(reason) <= 200 else f"{reason[:200]} ...")) from error
 
     predict.of_aezsl = True  # type: ignore[attr-defined]
     return predict
@@ -71,21 +71,22 @@ def _answering(answer: Callable[..., Any], ours: Callable[[Any], bool]) -> Calla
 
 def respond(served: Any, body: bytes, content_type: str | None) -> Any:
     """What MLflow's server sends back: the answer of a ``service.ServedModel`` to the body of a request."""
-    from mlflow.pyfunc.scoring_server import InvocationsResponse, predictions_to_json
+    from mlflow.pyfunc.scoring_server import InvocationsResponse
 
-    text = StringIO()
     try:
         rows, params = read_body(body, content_type)
-        predictions_to_json(served.predict(rows, params), text)  # type: ignore[no-untyped-call]
+        answer = served.answer(rows, params)
+        lines = [dict(zip(answer, line, strict=True)) for line in zip(*answer.values(), strict=True)]
+        text = json.dumps({"predictions": lines})
     except RequestError:
         raise
     except Exception as error:
         log.exception("a request failed")
         raise RequestError(f"the request cannot be answered ({type(error).__name__}); see the service's log") from error
-    return InvocationsResponse(response=text.getvalue(), status=200, mimetype="application/json")
+    return InvocationsResponse(response=text, status=200, mimetype="application/json")
 
 
-def read_body(body: bytes, content_type: str | None) -> tuple[pd.DataFrame, Any]:
+def read_body(body: bytes, content_type: str | None) -> tuple[Rows, Any]:
     """The rows and the parameters of a request."""
     if len(body) > MAX_BODY:
         raise RequestError(f"a request may have {MAX_BODY} bytes, got {len(body)}: ask in several requests")
@@ -102,21 +103,40 @@ def read_body(body: bytes, content_type: str | None) -> tuple[pd.DataFrame, Any]
     return _read_rows({key: asked[key] for key in ROWS if key in asked}), asked.get("params")
 
 
-def _read_rows(given: dict[str, Any]) -> pd.DataFrame:
+def _read_rows(given: dict[str, Any]) -> Rows:
     if len(given) != 1:
         raise RequestError(f"a request must have exactly one of {', '.join(ROWS)}, got {', '.join(given) or 'none'}")
     ((key, values),) = given.items()
     split = values if key == "dataframe_split" and isinstance(values, dict) else {"data": values}
+    refuse_unknown("entry of dataframe_split", split, ("columns", "index", "data"))
     listed = split.get("data")
     if isinstance(listed, list) and len(listed) > MAX_ROWS:
         raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(listed)}: ask in several requests")
-    try:
-        rows = pd.DataFrame(listed, columns=split.get("columns"))
-    except Exception as error:  # rows that are none fail in many ways
-        raise RequestError(_rows_wanted(error)) from error
+    rows = _by_column(listed, split.get("columns"))
     if "image" in rows:
-        rows["image"] = pd.Series([_decoded(*item) for item in enumerate(rows["image"])], dtype=object)
+        rows["image"] = [_decoded(*item) for item in enumerate(rows["image"])]
     return rows
+
+
+def _by_column(listed: Any, names: Any) -> dict[str, list[Any]]:
+    """Rows as objects, as lists whose columns have names, or as one list per column."""
+    if isinstance(listed, dict) and names is None:
+        if not all(isinstance(values, list) for values in listed.values()):
+            raise RequestError(_rows_wanted("every column must be a list"))
+        if len({len(values) for values in listed.values()}) > 1:
+            raise RequestError(_rows_wanted("the columns must be of one length"))
+        return dict(listed)
+    if not isinstance(listed, list):
+        raise RequestError(_rows_wanted(f"the rows must be a list, got {type(listed).__name__}"))
+    if names is None:
+        if not all(isinstance(row, dict) for row in listed):
+            raise RequestError(_rows_wanted("every row must be an object"))
+        found = dict.fromkeys(name for row in listed for name in row)
+        return {name: [row.get(name) for row in listed] for name in found}
+    fits = isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    if not fits or not all(isinstance(row, list) and len(row) == len(names) for row in listed):
+        raise RequestError(_rows_wanted("every row must be a list with a value for each of the columns"))
+    return {name: [row[place] for row in listed] for place, name in enumerate(names)}
 
 
 def _decoded(number: int, value: Any) -> Any:
@@ -127,8 +147,5 @@ def _decoded(number: int, value: Any) -> Any:
         raise RequestError(f"row {number}: image must be the content of an image file, in JSON as base64") from error
 
 
-def _rows_wanted(error: Exception) -> str:
-    """What rows must be, and the end of what MLflow says is wrong with these, on one line."""
-    reason = " ".join(str(error).rpartition("Error: ")[2].split()).strip("' ")
-    shown = reason if len(reason) <= 200 else f"{reason[:200]} ..."
-    return f"all rows must have one of the columns {', '.join(COLUMNS)}: {shown}"
+def _rows_wanted(reason: str) -> str:
+    return f"all rows must have one of the columns {', '.join(COLUMNS)}: {reason}"

@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
@@ -34,6 +34,9 @@ DEFAULTS: dict[str, Any] = {"classes": "", "top": 5, "backbone": ""}
 
 #: How a row of the request may show its image.
 COLUMNS = ("features", "image", "path")
+
+#: The rows of a request by column. A table of pandas would cost more time than to read and answer a row.
+Rows = Mapping[str, Sequence[Any]]
 
 
 class RequestError(DataError, MlflowException):
@@ -70,10 +73,14 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return {**given, "top": int(top), "classes": class_text(given["classes"])}
 
 
-def check_columns(rows: Any) -> None:
-    """Refuse an unknown column, with the nearest name."""
-    if isinstance(rows, pd.DataFrame):
-        refuse_unknown("column", rows.columns, COLUMNS)
+def columns_of(rows: Any) -> Rows:
+    """A table of pandas by column; an unknown column is refused, with the nearest name."""
+    if not isinstance(rows, pd.DataFrame):
+        return {}
+    refuse_unknown("column", rows.columns, COLUMNS)
+    if not rows.columns.is_unique:
+        raise RequestError(f"a request may have every column once, got {', '.join(rows.columns)}")
+    return {name: rows[name].tolist() for name in rows.columns}
 
 
 def refuse_unknown(what: str, names: Iterable[Any], known: Collection[str]) -> None:
@@ -134,16 +141,18 @@ def check_classes(classes: pd.DataFrame) -> None:
         raise RequestError(f"a description may have {MAX_DESCRIPTION} characters, got {longest}: shorten it")
 
 
-def shown_by(rows: pd.DataFrame) -> str:
+def shown_by(rows: Rows) -> str:
     """The one column by which all rows of a request show their images."""
-    if not isinstance(rows, pd.DataFrame) or not len(rows):
+    refuse_unknown("column", rows, COLUMNS)
+    n_rows = max(map(len, rows.values()), default=0)
+    if not n_rows:
         raise RequestError(f"a request needs rows with one of the columns {', '.join(COLUMNS)}, got none")
-    check_columns(rows)
-    if len(rows) > MAX_ROWS:
-        raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(rows)}: ask in several requests")
+    if n_rows > MAX_ROWS:
+        raise RequestError(f"a request may have {MAX_ROWS} rows, got {n_rows}: ask in several requests")
     # A row that has another one too would be asked about something that is not looked at.
-    shown = [column for column in COLUMNS if column in rows and rows[column].notna().any()]
-    if len(shown) != 1 or not rows[shown[0]].notna().all():
+    there = {column: [not _is_missing(value) for value in values] for column, values in rows.items()}
+    shown = [column for column in COLUMNS if any(there.get(column, ()))]
+    if len(shown) != 1 or not all(there[shown[0]]):
         raise RequestError(
             f"all rows must have exactly one of the columns {', '.join(COLUMNS)}, the same for all; got "
             f"{' and '.join(shown) or 'none'}{' in some rows' if shown else ''}: ask in several requests"
@@ -151,7 +160,12 @@ def shown_by(rows: pd.DataFrame) -> str:
     return shown[0]
 
 
-def read_features(values: list[Any], width: int) -> NDArray[np.float64]:
+def _is_missing(value: Any) -> bool:
+    """None, or the NaN that pandas writes for it."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def read_features(values: Sequence[Any], width: int) -> NDArray[np.float64]:
     """Rows of features, each of exactly ``width`` finite numbers."""
     vectors = []
     for number, value in enumerate(values):

@@ -23,7 +23,9 @@ from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import (
     DEFAULTS,
     RequestError,
+    Rows,
     check_classes,
+    columns_of,
     image_content,
     read_features,
     read_params,
@@ -64,15 +66,21 @@ class ServedModel:
     def __init__(self, trained: TrainedModel) -> None:
         self.trained = trained
         self._adapted = lru_cache(maxsize=16)(self._adapt)  # requests about the same classes follow each other
-        self._encode = lru_cache(maxsize=1)(lambda backbone: trained.recipe.make_encoder(backbone).load())
+        self._encode = lru_cache(maxsize=1)(
+            lambda backbone: trained.recipe.make_encoder(backbone).load(side_by_side=True)
+        )
 
     def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """Names of all rows."""
+        """Names of all rows of a table."""
+        return pd.DataFrame(self.answer(columns_of(model_input), params))
+
+    def answer(self, rows: Rows, params: dict[str, Any] | None = None) -> dict[str, list[Any]]:
+        """Names of all rows, both by column."""
         try:
             given = read_params(params)
             targets, adapted = self._adapted(given["classes"])
-            features = self._features(model_input, given["backbone"] or None)
-            answer = self.trained.classify(features, targets, given["top"], adapted)
+            features = self._features(rows, given["backbone"] or None)
+            answer = self.trained.answer(features, targets, given["top"], adapted)
         except RequestError:
             raise
         except AezslError as error:  # what the project refuses is for the client to read
@@ -82,8 +90,7 @@ class ServedModel:
             raise RequestError(
                 f"the request cannot be answered ({type(error).__name__}); see the service's log"
             ) from error
-        listed = f"top_{given['top']}"
-        return answer.rename(columns={f"{listed}{part}": f"top{part}" for part in ("", "_scores", "_probabilities")})
+        return {column: values.tolist() for column, values in answer.items()}
 
     def warm_up(self) -> None:
         """Load what requests need, so that the first one is as fast as the others."""
@@ -110,9 +117,9 @@ class ServedModel:
         check_classes(classes)
         return self.trained.recipe.targets(classes, attribute_names)
 
-    def _features(self, rows: pd.DataFrame, backbone: str | None) -> NDArray[np.float64]:
+    def _features(self, rows: Rows, backbone: str | None) -> NDArray[np.float64]:
         column = shown_by(rows)
-        values = rows[column].tolist()
+        values = rows[column]
         if column == "features":
             self.trained.recipe.check_backbone(backbone)  # a name that nothing asks for would pass unseen
             return read_features(values, self.trained.recipe.example.shape[1])

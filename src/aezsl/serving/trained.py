@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Encode
@@ -29,14 +31,14 @@ class TrainedModel:
     recipe: Recipe
     confidence: Confidence = field(default_factory=Confidence)
 
-    def encode(self, device: str = "auto") -> Encode:
-        """What gives features of images as in training; its networks are loaded once."""
-        if device not in self._encoders:
-            self._encoders[device] = self.recipe.make_encoder(device=device).load()
-        return self._encoders[device]
+    def encode(self, device: str = "auto", side_by_side: bool = False) -> Encode:
+        """What gives features of images as in training (see ``ImageEncoder.load``); its networks are loaded once."""
+        if (device, side_by_side) not in self._encoders:
+            self._encoders[device, side_by_side] = self.recipe.make_encoder(device=device).load(side_by_side)
+        return self._encoders[device, side_by_side]
 
     @cached_property
-    def _encoders(self) -> dict[str, Encode]:
+    def _encoders(self) -> dict[tuple[str, bool], Encode]:
         return {}
 
     def probabilities(self, ranking: Ranking) -> Array:
@@ -63,7 +65,15 @@ class TrainedModel:
     def classify(
         self, features: Array, targets: NamedClasses, top: int = TOP, adapted: TargetClassifier | None = None
     ) -> pd.DataFrame:
-        """One row per row of features (n, d), as the backbone gave them: the best class, how sure it is, the best few.
+        """What ``answer`` says as a table, a row per row of features, its lists of names under the name of ``top``."""
+        columns = self.answer(features, targets, top, adapted)
+        named = {name.replace("top", f"top_{top}"): values for name, values in columns.items()}
+        return pd.DataFrame({name: values if values.ndim == 1 else values.tolist() for name, values in named.items()})
+
+    def answer(
+        self, features: Array, targets: NamedClasses, top: int = TOP, adapted: TargetClassifier | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """For every row of features (n, d), as the backbone gave them: the best class, how sure it is, the best few.
 
         ``score`` is the method's own, ``probability`` what it means, and ``none_of_these`` says whether that is too
         little for a name. A transductive method takes all rows together as its pool.
@@ -78,16 +88,14 @@ class TrainedModel:
         n_ranked = max(top, SHARING)
         ranking = adapted.rank(rows, n_ranked) if adapted else self.model.rank(rows, targets.vectors, n_ranked)
         shares = self.probabilities(ranking)[:, :top]
-        ranking = Ranking(ranking.classes[:, :top], ranking.scores[:, :top])
-        names = np.array(targets.names, dtype=object)[ranking.classes]
-        return pd.DataFrame(
-            {
-                "predicted": names[:, 0],
-                "score": ranking.scores[:, 0].astype(np.float64),
-                "probability": shares[:, 0],
-                "none_of_these": shares[:, 0] < self.confidence.threshold,
-                f"top_{top}": names.tolist(),
-                f"top_{top}_scores": ranking.scores.astype(np.float64).tolist(),
-                f"top_{top}_probabilities": shares.tolist(),
-            }
-        )
+        scores = ranking.scores[:, :top].astype(np.float64)
+        names = np.array(targets.names, dtype=object)[ranking.classes[:, :top]]
+        return {
+            "predicted": names[:, 0],
+            "score": scores[:, 0],
+            "probability": shares[:, 0],
+            "none_of_these": shares[:, 0] < self.confidence.threshold,
+            "top": names,
+            "top_scores": scores,
+            "top_probabilities": shares,
+        }

@@ -63,7 +63,7 @@ def classify(
         return []
     trained = model if isinstance(model, TrainedModel) else find_model(model, Path(project))
     targets = label_targets(trained.recipe, labels)
-    answers = answer(trained, trained.encode(device)(pictures), targets, top, none)
+    answers = answer(trained, trained.encode(device, side_by_side=len(pictures) > 1)(pictures), targets, top, none)
     return answers[0] if single else answers
 
 

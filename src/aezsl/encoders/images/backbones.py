@@ -73,7 +73,8 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None,
 
             return export_graph(make_network(name, weights, layer), preprocess(Image.new("RGB", (64, 64))).shape)
 
-        return preprocess, run_graph(kept_graph(config, export), device)
+        # Convolutions alone give the same bits for one image as for several; a last product of matrices might not.
+        return preprocess, run_graph(kept_graph(config, export), device, one_by_one=name in LITE_SIZES)
 
     return Backbone(config, load)
 

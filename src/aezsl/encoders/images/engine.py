@@ -12,6 +12,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from aezsl.arrays import Float32
 from aezsl.errors import ParameterError
 from aezsl.machine.files import written_whole
@@ -95,8 +97,11 @@ def export_graph(network: "torch.nn.Module", shape: tuple[int, ...]) -> bytes:
     return buffer.getvalue()
 
 
-def run_graph(graph: bytes, device: str = "auto") -> Run:
-    """The graph on a device: ``auto``, or one of ``PROVIDERS``; says which one, and warns where it is another."""
+def run_graph(graph: bytes, device: str = "auto", one_by_one: bool = False) -> Run:
+    """The graph on a device: ``auto``, or one of ``PROVIDERS``; says which one, and warns where it is another.
+
+    one_by_one : whether processors take the images of a batch one after the other, whose maps stay in their cache.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -117,7 +122,10 @@ def run_graph(graph: bytes, device: str = "auto") -> Run:
             features: Float32 = session.run(None, {"images": batch})[0]
         return features
 
-    return run
+    def run_each(batch: Float32) -> Float32:
+        return np.concatenate([run(batch[i : i + 1]) for i in range(len(batch))])
+
+    return run_each if one_by_one and used == PROVIDERS["cpu"] else run
 
 
 def choose_provider(device: str, available: list[str]) -> str:

@@ -64,10 +64,10 @@ def _lite(size: int) -> Preprocess:
         left, top = (image.width - side) // 2, (image.height - side) // 2
         # Cropped first: resize(box=...) would let pixels from outside the square into its border.
         square = image.crop((left, top, left + side, top + side))
-        pixels = np.asarray(square.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)
+        pixels = np.asarray(square.resize((size, size), Image.Resampling.BICUBIC))
         planes = np.empty((3, size, size), dtype=np.float32)
-        np.subtract(pixels.transpose(2, 0, 1), 127, out=planes)
-        planes /= 128
+        np.subtract(pixels.transpose(2, 0, 1), np.float32(127), out=planes)
+        planes *= np.float32(1 / 128)  # exact, as is the division
         return planes
 
     return preprocess
