@@ -60,7 +60,7 @@ def test_a_library_s_value_error_is_an_accident_and_the_project_s_is_not():
     assert crash.own_error(accident.value) is None
 
 
-def test_the_log_is_begun_anew_when_it_is_large_and_done_without_where_it_cannot_be(tmp_path, monkeypatch):
+def test_the_log_is_begun_again_when_it_is_large_and_done_without_where_it_cannot_be(tmp_path, monkeypatch):
     monkeypatch.setattr(crash, "LARGEST", 100)
     path = tmp_path / "info.log"
     for name in ("first", "second"):

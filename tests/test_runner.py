@@ -169,6 +169,17 @@ def grid():
     return [table.to_numpy() for table in tables]
 
 
+def ranking():
+    from aezsl.evaluation import ranking
+
+    rng = np.random.default_rng(0)
+    X, P = rng.normal(size=(9_000, 5)).astype(np.float32), rng.normal(size=(5, 40))
+    with pytest.MonkeyPatch.context() as patch:  # on whichever worker this runs: only large products are tasks
+        patch.setattr(ranking, "LARGE_PRODUCT", 1)
+        found = ranking.top_k_products(X, P, 3)
+    return found.classes, found.scores
+
+
 def always_die(X):
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -330,6 +341,7 @@ def test_a_worker_that_is_killed_changes_nothing(dask_cluster, in_folder, functi
         (grid, "_examine_fold"),
         (streamed_aezsl, "sum_right_sides"),
         (streamed_aezsl, "block_classifiers"),
+        (ranking, "_rank_rows"),
     ],
 )
 def test_a_task_of_the_project_that_is_killed_changes_nothing(dask_cluster, in_folder, work, kind):

@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
 from aezsl.config import ConfigLoader
-from aezsl.errors import NotReadyError, ParameterError
+from aezsl.errors import NotReadyError
 from aezsl.machine.provenance import Cost, git_commit, peak_memory_mb
+from aezsl.runs.asked import check_pipelines
 from aezsl.runs.subject import (
     BENCHMARK,
     KIND,
@@ -39,7 +39,7 @@ class BeforeAnythingRuns:
     @hook_impl(tryfirst=True)  # before kedro-mlflow opens its database
     def after_context_created(self, context: KedroContext) -> None:
         """Refuse with a sentence what is unknown or cannot be meant."""
-        _check_pipelines()
+        check_pipelines()
         if isinstance(context.config_loader, ConfigLoader):
             context.config_loader.check()
             _prepare_tracking(context.config_loader)
@@ -93,20 +93,6 @@ def _prepare_tracking(config: ConfigLoader) -> None:
     config.config_patterns.setdefault("mlflow", ["mlflow*", "mlflow*/**", "**/mlflow*"])  # as kedro-mlflow has it
     settings = config["mlflow"]
     prepare_database(settings["server"]["mlflow_tracking_uri"], settings["tracking"]["experiment"])
-
-
-def _check_pipelines() -> None:
-    """Kedro would name an unknown pipeline, too, but only after MLflow has been set up."""
-    from kedro.framework.project import pipelines
-
-    from aezsl.pipeline_registry import pipeline_names
-
-    names = {*pipeline_names(), *pipelines}  # a command of the project may have added one for itself
-    for name in pipelines._requested_pipelines or []:
-        if name not in names:
-            near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else "kedro pipelines shows all there are"
-            raise ParameterError(f"no pipeline {name!r}: {hint}")
 
 
 class OneThreadPerTask:

@@ -52,7 +52,7 @@ def create_method_pipeline(name: str, setting: str = "zsl") -> Pipeline:
     before, stages = Pipeline([]), method.create_pipeline(entry, setting)
     if entry.refines:
         before = create_method_pipeline(entry.refines, setting)
-        parts = ("model", "chosen", "normalisation", "classifier")
+        parts = ("model", "alternatives", "normalisation", "classifier")
         inputs |= {f"base_{part}": f"{prefix}{entry.refines}.{part}" for part in parts}
     if entry.pool:
         stages += label_refinement.create_pipeline(entry)

@@ -11,6 +11,7 @@ from aezsl.config import ConfigLoader
 from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask, RunRecorder
 from aezsl.machine import console
 from aezsl.runs import crash
+from aezsl.runs.asked import Session
 from aezsl.runs.closing import Closing
 from aezsl.runs.turns import TakeTurns
 
@@ -20,6 +21,7 @@ console.install()
 
 # Of hooks that come first, Kedro calls the last of this list first: what is refused need not wait for its turn.
 HOOKS = (TakeTurns(), BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask(), Closing())
+SESSION_CLASS = Session
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

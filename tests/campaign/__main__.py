@@ -7,10 +7,22 @@ import warnings
 
 import numpy as np
 
-from tests.campaign import caches, kills, methods, models, parameters, pictures, requests, tables, trees, vectors
+from tests.campaign import (
+    caches,
+    kills,
+    methods,
+    models,
+    parameters,
+    pictures,
+    requests,
+    results,
+    tables,
+    trees,
+    vectors,
+)
 from tests.campaign.outcome import Tally, table
 
-#: By group: what makes one attempt from a generator of random numbers, and of 1,000 inputs how many are of its kind.
+#: By group: what makes one attempt from a generator of random numbers, and for how many of 1,000 inputs or a few more.
 GROUPS = {
     "loaders": {
         pictures.whole_image: 50,
@@ -34,15 +46,18 @@ GROUPS = {
         caches.selection_table: 20,
         caches.checkpoint: 10,
         caches.problem_file: 20,
+        results.result_file: 40,
+        results.repeat_file: 10,
     },
     "parameters": {
         parameters.parameter_in_a_file: 70,
         parameters.parameter_on_the_command_line: 40,
         parameters.name_read_by_files: 10,
+        parameters.part_of_a_pipeline: 20,
     },
     "models": {models.model_file: 50, models.classifier_file: 20},
     "requests": {requests.request: 50, requests.served_request: 30, requests.page_request: 20},
-    "methods": {methods.method_fit: 50, methods.method_query: 30, methods.method_parameters: 20},
+    "methods": {methods.method_fit: 150, methods.method_query: 80, methods.method_parameters: 60},
 }
 
 

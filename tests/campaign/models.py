@@ -78,7 +78,7 @@ def classifier_file(rng):
 
 
 def _spoil(path, rng):
-    """Change the file; whether its list of arrays was written anew."""
+    """Change the file; whether its list of arrays was written again."""
     if rng.random() < 0.4:
         path.write_bytes(damaged(path.read_bytes(), rng))
         return False

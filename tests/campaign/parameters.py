@@ -6,6 +6,8 @@ from functools import cache
 from aezsl import settings
 from aezsl.config import ConfigLoader
 from aezsl.kinds import accepts
+from aezsl.pipeline_registry import create_pipelines, pipeline_names
+from aezsl.runs.asked import CHOICES, check_choice
 from aezsl.runs.parameters import Section, all_sections, check_configuration
 from tests.campaign.damage import misspelt, pick, plain_value
 from tests.helpers import ROOT
@@ -179,3 +181,33 @@ def name_read_by_files(rng):
         return False
     may_be_nothing = name in ("predict.classes", "predict.backbone")
     return (value is None and may_be_nothing) or (isinstance(value, str) and bool(value))
+
+
+@cache
+def _names(pipeline):
+    """What of a pipeline can be asked for, by kind."""
+    made = create_pipelines([pipeline])[pipeline]
+    return made, {
+        "node": sorted(node.name for node in made.nodes),
+        "tag": sorted({tag for node in made.nodes for tag in node.tags}),
+        "namespace": sorted({node.namespace for node in made.nodes if node.namespace}),
+        "dataset": sorted(made.datasets()),
+    }
+
+
+def part_of_a_pipeline(rng):
+    """Nodes, tags, namespaces and datasets of a run, by right names and misspelt ones: some nodes, or a sentence."""
+    pipeline, names = _names(pick(rng, sorted(pipeline_names())))
+    chosen, known = {}, True
+    for _ in range(int(rng.integers(1, 4))):
+        argument = pick(rng, CHOICES)
+        there = names[CHOICES[argument][1]]
+        name = pick(rng, there) if there else "x"
+        if rng.random() < 0.5:
+            name = misspelt(name, rng) if rng.random() < 0.7 else str(plain_value(rng))
+        known &= name in there
+        chosen.setdefault(argument, []).append(name)
+    check_choice(pipeline, chosen)
+    if "namespaces" in chosen:
+        chosen["node_namespaces"] = chosen.pop("namespaces")
+    return known and bool(pipeline.filter(**chosen).nodes)

@@ -21,8 +21,10 @@ LOSSLESS = {
     "PPM": ("1", "L", "RGB", "I;16"),
     "GIF": ("1", "L", "P"),
     "PCX": ("1", "L", "P", "RGB"),
+    "WEBP": ("RGB",),
 }
-LOSSY = ("JPEG", "WEBP", "JPEG2000", "ICO")
+OPTIONS = {"WEBP": {"lossless": True, "exact": True}}
+LOSSY = ("JPEG", "JPEG2000", "ICO", "AVIF", "MPO")
 
 
 def _pixels(rng, mode):
@@ -62,8 +64,8 @@ def whole_image(rng):
     """Any mode in any format that keeps it, turned as cameras turn, or the first of several: seen as it is."""
     kind = pick(rng, LOSSLESS)
     image = _pixels(rng, pick(rng, LOSSLESS[kind]))
-    options = {}
-    turned = int(rng.integers(1, 9)) if kind in ("PNG", "TIFF") and rng.random() < 0.4 else 1
+    options = dict(OPTIONS.get(kind, {}))
+    turned = int(rng.integers(1, 9)) if kind in ("PNG", "TIFF", "WEBP") and rng.random() < 0.4 else 1
     if turned > 1:
         exif = Image.Exif()
         exif[0x0112] = turned

@@ -150,7 +150,12 @@ def _plain(classes, attributes):
 def _stray(root, rng):
     """Something that does not belong there, or looks as if it did not."""
     place = root / pick(rng, ("", "images", "images/ant", "images/bee"))
-    match rng.integers(8):
+    match rng.integers(10):
+        case 8:
+            (place / f"again{int(rng.integers(3))}").symlink_to(root / pick(rng, ("images/ant", "images/bee")))
+        case 9:
+            images = sorted(path for path in root.rglob("*") if path.suffix in IMAGE_SUFFIXES and os.path.isfile(path))
+            (place / f"same{int(rng.integers(3))}.png").symlink_to(pick(rng, images or [root]))
         case 0:
             os.mkfifo(place / "pipe.png")
         case 1:
@@ -196,14 +201,15 @@ def own_folder(rng):
             return bool(len(Folder(root=folder).read().images))
         found = Folder(root=folder).read().images
         listed = {
-            f"images/{place.name}/{file.name}": unicodedata.normalize("NFC", place.name)
+            file.resolve(): unicodedata.normalize("NFC", place.name)
             for place in (root / "images").iterdir()
             if unicodedata.normalize("NFC", place.name) in roles
             for file in place.iterdir()
             if os.path.isfile(file) and file.suffix.lower() in IMAGE_SUFFIXES and not file.name.startswith(".")
         }
-    labelled = found.dropna(subset="class_name")
-    return dict(zip(labelled["image_id"], labelled["class_name"], strict=True)) == listed
+        labelled = found.dropna(subset="class_name")
+        labels = {Path(path).resolve(): label for path, label in labelled[["path", "class_name"]].to_numpy()}
+    return labels == listed and len(labels) == len(labelled)
 
 
 def new_images(rng):
@@ -232,4 +238,5 @@ def new_images(rng):
         hidden = {
             path for path in listed if any(part.startswith(".") for part in path.relative_to(root.resolve()).parts)
         }
-        return {path.resolve() for path in paths} == listed - hidden and len(set(found["image_id"])) == len(found)
+        real = {path.resolve() for path in paths}
+        return real == listed - hidden and len(set(found["image_id"])) == len(real) == len(found)

@@ -75,7 +75,8 @@ def feature_parquet(rng):
     ids, X, images = _features(rng)
     order = rng.permutation(len(ids))
     names, vectors, change = _spoilt_rows([ids[i] for i in order], X[order], rng)
-    kind = pick(rng, (pa.list_(pa.float32()), pa.list_(pa.float64()), pa.large_list(pa.float32())))
+    kinds = [pa.list_(pa.float32()), pa.list_(pa.float64()), pa.large_list(pa.float32())]
+    kind = pick(rng, [*kinds, pa.list_(pa.float32(), X.shape[1])] if change not in ("longer", "shorter") else kinds)
     columns = {"image_id": pa.array(names, pa.string()), "vector": pa.array(vectors, kind)}
     if change == "none":
         match rng.integers(6):

@@ -60,7 +60,7 @@ def test_classes_that_nothing_tells_apart_are_named(tables, caplog):
 @pytest.mark.parametrize("steps", [[], ["sqrt", "centre", "l2"], ["standardise", "l2"]])
 @pytest.mark.parametrize("setting", ["zsl", "gzsl"])
 def test_mapped_features_are_those_in_memory(tables, tmp_path, monkeypatch, steps, setting):
-    monkeypatch.setattr("aezsl.data.problem.BLOCK", 5)  # several blocks, the last one short
+    monkeypatch.setattr("aezsl.data.build.BLOCK", 5)  # several blocks, the last one short
     normalise = {"features": steps, "semantics": ["l2"]}
     expected = build_problem(**tables, normalise=normalise, setting=setting)
     mapped = build_problem(**tables, normalise=normalise, setting=setting, store=MappedArrays(tmp_path))
@@ -72,6 +72,17 @@ def test_mapped_features_are_those_in_memory(tables, tmp_path, monkeypatch, step
         np.testing.assert_allclose(mapped.feature_normaliser.statistics[name], value, rtol=1e-10, atol=1e-12)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{setting}_test.arrow", f"{setting}_train.arrow"]
     assert copy.deepcopy(mapped) is mapped  # as Kedro hands it from node to node
+
+
+def test_long_passes_over_mapped_features_say_how_far_they_are(tables, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("aezsl.data.build.BLOCK", 1)
+    monkeypatch.setattr("aezsl.data.build.MANY_BLOCKS", 10)  # of the 12 training images, not of the 8 test images
+    monkeypatch.setattr("aezsl.machine.progress.LINE_INTERVAL", 0.0)
+    steps = {"features": ["centre", "l2"], "semantics": ["l2"]}
+    build_problem(**tables, normalise=steps, store=MappedArrays(tmp_path))
+    lines = capsys.readouterr().err.splitlines()
+    assert {line.split(":")[0] for line in lines} == {"means and scales", "normalised train"}
+    assert [line for line in lines if line.endswith("100% (12 of 12)")] == [lines[9], lines[-1]]
 
 
 def test_generalized_targets_are_seen_then_unseen(tables):

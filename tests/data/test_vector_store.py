@@ -116,7 +116,7 @@ def test_files_that_are_no_shards_are_passed_over(store, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "3", '{"config": {}}', '{"fingerprint": 3, "config": {}}'])
-def test_a_damaged_manifest_is_made_anew(store, tmp_path, content):
+def test_a_damaged_manifest_is_made_again(store, tmp_path, content):
     put(store, chunk(["a"], 1))
     (tmp_path / "features" / "manifest.json").write_text(content)
     with pytest.raises(DataError, match="run the pipeline that computes them first"):

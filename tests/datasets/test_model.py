@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,16 @@ def test_a_folder_says_what_is_trained_and_how_to_train(dataset):
         models.load("aezsl")
     with pytest.raises(DataError, match="unknown method 'aezls'; trained here are: eszsl"):
         models.load("aezls")
+
+
+@pytest.mark.parametrize("name", ["aezsl", "gzsl_aezsl"])
+def test_a_model_under_the_name_of_another_method_is_refused(dataset, name):
+    dataset.save(trained()[0])
+    folder = dataset._filepath.parents[1]
+    shutil.copytree(folder / "eszsl", folder / name)
+    models = ModelFolderDataset(filepath=str(folder)).load()
+    with pytest.raises(DataError, match=rf"is a model of eszsl, not of aezsl: .* --pipeline={name} again"):
+        models.load(name)
 
 
 def test_mlflow_keeps_no_name_of_something_half_written(tmp_path):

@@ -28,7 +28,8 @@ def tables(draw):
     if with_text:
         column = draw(st.sampled_from(TEXT_COLUMNS))
         columns[column] = draw(st.lists(prose, min_size=len(names), max_size=len(names)))
-    attributes = draw(st.lists(words.filter(lambda w: w not in columns), max_size=3, unique=True))
+    meant = words.filter(lambda word: word not in columns and any(map(str.isalnum, word)))  # a name, not a sign
+    attributes = draw(st.lists(meant, max_size=3, unique=True))
     if not with_text:
         attributes = attributes or ["big"]
     numbers = st.floats(-1e3, 1e3, width=32)
@@ -281,3 +282,25 @@ def test_a_link_out_of_a_class_brings_no_images_of_other_classes(tree):
     before = load(tree).images
     (tree / "images/cat/loop").symlink_to(tree)
     assert load(tree).images.equals(before)
+
+
+def test_what_links_bring_again_is_read_once_where_it_lies(tree, caplog):
+    touch(tree, "images/cat/z/1.jpg")
+    (tree / "images/cat/a").symlink_to(tree / "images/cat/z")
+    (tree / "images/cat/again.jpg").symlink_to(tree / "images/cat/0.jpg")
+    (tree / "images/_unlabelled").symlink_to(tree / "images/cat")
+    assert list(load(tree).images["image_id"]) == ["images/cat/0.jpg", "images/cat/z/1.jpg"]
+    listed = "images/_unlabelled, images/cat/a, images/cat/again.jpg"
+    assert f"links to what is read elsewhere: {listed} (3 in all)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("link", "to"), [("bee", "images/cat"), ("cat/sub", "images/bee"), ("bee/x.jpg", "images/cat/0.jpg")]
+)
+def test_no_image_is_of_two_classes(tree, link, to):
+    write(tree / "classes.csv", "class_name,role,description\ncat,seen,a cat\nbee,unseen,a bee\n")
+    if link != "bee":
+        touch(tree, "images/bee/1.jpg")
+    (tree / "images" / link).symlink_to(tree / to)
+    with refused("'cat'", "'bee'", "an image cannot be of two classes"):
+        load(tree)

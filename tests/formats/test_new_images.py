@@ -59,3 +59,14 @@ def test_names_that_are_not_text_are_refused(tmp_path):
     touch(tmp_path, os.fsdecode(b"deep/caf\xe9.jpg"))
     with refused(tmp_path / "deep", "not UTF-8", "rename"):
         read_new_images(tmp_path)
+
+
+def test_an_image_behind_several_links_is_listed_once(tmp_path, caplog):
+    outside = tmp_path / "outside"
+    touch(outside, "photo.jpg")
+    folder = tmp_path / "new"
+    touch(folder, "b/1.jpg")
+    for link, to in {"a": folder / "b", "c": outside, "d": outside, "e.jpg": outside / "photo.jpg"}.items():
+        (folder / link).symlink_to(to)
+    assert read_new_images(folder).images["image_id"].tolist() == ["b/1.jpg", "e.jpg"]
+    assert "links to what is read elsewhere: a, c/photo.jpg, d (3 in all)" in caplog.text

@@ -44,7 +44,7 @@ class Commands:
             self.server.communicate()  # the end of its input is the end of it
 
     def fork(self, folder, arguments, **kill):
-        """As ``run``, on Linux; ``signal`` is sent ``after`` so many seconds where they are given."""
+        """As ``run``, on Linux, with the ``seconds`` that the processor took; ``signal`` is sent ``after`` so many."""
         if self.server is None:
             command = [sys.executable, "-P", str(ROOT / "tests/helpers/warm.py")]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -55,9 +55,11 @@ class Commands:
                 path.touch()
             job = {"folder": folder, "arguments": arguments, "timeout": TIMEOUT, **outputs, **kill}
             print(json.dumps(job, default=str), file=self.server.stdin, flush=True)
-            code = int(self.server.stdout.readline())
+            code, seconds = self.server.stdout.readline().split()
             texts = {name: path.read_text(errors="replace") for name, path in outputs.items()}
-        return subprocess.CompletedProcess(["kedro", *arguments], code, **texts)
+        finished = subprocess.CompletedProcess(["kedro", *arguments], int(code), **texts)
+        finished.seconds = float(seconds)
+        return finished
 
 
 class Project:

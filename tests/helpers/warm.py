@@ -35,6 +35,7 @@ LIBRARIES = (
 def become(job):
     """Turn into the command: its folder, its output, its arguments."""
     signal.alarm(job["timeout"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts in the background ignore it
     os.chdir(job["folder"])
     for number, path, flags in (
         (0, os.devnull, os.O_RDONLY),
@@ -47,8 +48,22 @@ def become(job):
     runpy.run_module("kedro", run_name="__main__", alter_sys=True)
 
 
+def wait_until_used(child, seconds):
+    """Until a process has had so many seconds of the processor, however busy that is, or has ended."""
+    ticks = seconds * os.sysconf("SC_CLK_TCK")
+    while True:
+        with open(f"/proc/{child}/stat") as file:  # it stays there as long as nobody asks how it ended
+            state, *fields = file.read().rpartition(")")[2].split()
+        if state == "Z" or sum(map(int, fields[10:14])) >= ticks:
+            return
+        time.sleep(0.01)
+
+
 def serve():
-    """Answer every line of standard input, a job, with its exit code; a job may say when to kill it, and how."""
+    """Answer every line of standard input, a job, with its exit code and seconds of the processor.
+
+    A job may say after how many of them it is killed, and how.
+    """
     for name in LIBRARIES:
         with contextlib.suppress(ImportError):  # a command that needs it will say so
             importlib.import_module(name)
@@ -58,9 +73,10 @@ def serve():
         if child == 0:
             return become(job)
         if job.get("signal"):
-            time.sleep(job["after"])  # it stays there as long as nobody asks how it ended
+            wait_until_used(child, job["after"])
             os.kill(child, job["signal"])
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        _, status, used = os.wait4(child, 0)
+        print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, flush=True)
     return None
 
 

@@ -1,5 +1,6 @@
 """What every method must do. A method's test class inherits this and names its method."""
 
+import contextlib
 import copy
 import pickle
 import warnings
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import estimator_checks
 
 from aezsl.data.statistics import SeenStatistics
+from aezsl.errors import AezslError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import METHODS, LinearZeroShotClassifier, make_method, method_class
 from aezsl.selection import grid_points
@@ -329,6 +331,16 @@ class MethodContract:
                 reason = str(error)
             assert np.isfinite(scores).all()
             assert scores.size or "near 1" in reason or "unit length" in reason, reason
+
+    @pytest.mark.parametrize(("classes", "d", "a"), [(2, 1, 1), (3, 4, 1), (3, 1, 4)])
+    def test_one_feature_or_one_attribute_is_scored_or_refused(self, classes, d, a):
+        rng = np.random.default_rng(0)
+        d = a if METHODS[self.method].paired else d
+        X, y, S = rng.normal(size=(2 * classes, d)), np.repeat(np.arange(classes), 2), rng.normal(size=(classes, a))
+        with contextlib.suppress(AezslError):
+            scores = self.make().fit(X, y, S).decision_function(X, S[:2] + 0.1)
+            assert scores.shape == (len(X), 2)
+            assert np.isfinite(scores).all()
 
     def test_memory_order_type_of_table_and_global_generators_decide_nothing(self, fitted, data):
         expected = fitted.decision_function(data.X_new, data.S_new)

@@ -8,6 +8,7 @@ from aezsl.methods import make_method
 from aezsl.methods.lrl import class_laplacian, label_costs, smooth_labels
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.shared.margin import Labelling, smooth_hinge, train
+from aezsl.methods.targets import Targets
 from tests.helpers.pools import check_degenerate_pools, fitter
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
@@ -65,6 +66,18 @@ def test_with_fixed_class_vectors_the_machine_is_the_one_of_max_margin(data):
     np.testing.assert_array_equal(model.adapt(data.S_new, data.X_new).rounds.start, start)
     large = fitted(data, gamma=1e9, rho=0.0).adapt(data.S_new, data.X_new)
     np.testing.assert_array_equal(large.labels, model.adapt(data.S_new, data.X_new).labels)
+
+
+def test_a_grid_shares_the_first_machine(data, monkeypatch):
+    asked = []
+    monkeypatch.setattr("aezsl.methods.lrl.train", lambda *args: asked.append(args) or train(*args))
+    points = [{"rho": 0.1}, {"rho": 1.0}, {"gamma": 1.0}]
+    targets = Targets(data.S_new, data.X_new, len(points))
+    models = make_method("lrl", max_rounds=1, **DOUBLE).fit_path(data.X, data.y, data.S, points)
+    found = [model.adapt_to(targets).labels for model in models]
+    assert len(asked) == 1
+    for point, labels in zip(points, found, strict=True):
+        np.testing.assert_array_equal(fitted(data, max_rounds=1, **point).adapt(data.S_new, data.X_new).labels, labels)
 
 
 def test_without_weight_or_links_the_graph_is_ignored(data, monkeypatch):

@@ -41,7 +41,7 @@ OUTSIDE: dict[str, dict[str, list[Any]]] = {
     "secml": {"learning_rate": [0.0], "n_components": [1.3, 0.0], "negatives": ["none"], "n_epochs": [0]}
     | {"batch_size": [0]},
     "sje": {"learning_rate": [0.0], "n_epochs": [0], "batch_size": [0]},
-    "sms": {"alpha": [0.0], "lam": [0.0], "spread": [0.5], "max_rounds": [0]},
+    "sms": {"alpha": [0.0], "gamma": [0.0], "lam": [0.0], "spread": [0.5], "max_rounds": [0]},
     "sse": {"gamma": [0.0], "lam": [0.0]},
     "structured_prediction": {"gam": [0.0], "space": ["latent"], "start": ["random"], "n_init": [0]}
     | {"max_rounds": [0]},

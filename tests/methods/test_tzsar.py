@@ -3,7 +3,9 @@ import pytest
 
 from aezsl.methods import make_method
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
-from aezsl.methods.tzsar import corrected, self_trained
+from aezsl.methods.targets import Targets
+from aezsl.methods.tzsar import TZSAR, corrected, self_trained
+from aezsl.selection import grid_points
 from tests.helpers.pools import check_degenerate_pools, fitter, mixed_pool
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
@@ -151,6 +153,33 @@ def test_semantics_can_stay_where_they_are():
     data = make_synthetic()
     model = fitted(data, centre=False)
     np.testing.assert_allclose(model.prototypes(data.S_new), unit(data.S_new))
+
+
+@pytest.mark.parametrize("a", [10, 40])  # fewer and more dimensions than seen classes
+def test_evened_semantics_are_compared_by_their_inverse_covariance(a):
+    data = make_synthetic(a=a)
+    C, C_new = data.S - data.S.mean(axis=0), data.S_new - data.S.mean(axis=0)
+    covariance = C.T @ C
+    added = 0.3 * np.trace(covariance) / np.linalg.matrix_rank(covariance)
+    metric = np.linalg.inv(covariance + added * np.eye(a))
+    products = C_new @ metric @ C_new.T
+    lengths = np.sqrt(np.diag(products))
+    P = fitted(data, shrinkage=0.3).prototypes(data.S_new)
+    np.testing.assert_allclose(P @ P.T, products / np.outer(lengths, lengths), atol=1e-9)
+    np.testing.assert_allclose(fitted(data, shrinkage=1e9).prototypes(data.S_new), unit(C_new), atol=1e-6)
+
+
+def test_a_grid_regresses_once_for_all_corrections(monkeypatch):
+    data, asked = make_synthetic(), []
+    regression = TZSAR.regression
+    monkeypatch.setattr(TZSAR, "regression", lambda self, *args: asked.append(self) or regression(self, *args))
+    grid = {"shrinkage": [None, 0.3], "n_nearest": [4, 8], "hubness": ["none", "nrm"]}
+    points = grid_points(grid)
+    targets = Targets(data.S_new, data.X_new, len(points))
+    found = [m.adapt_to(targets).labels for m in make_method("tzsar").fit_path(data.X, data.y, data.S, points)]
+    assert len(asked) == 2
+    for point, labels in zip(points, found, strict=True):
+        np.testing.assert_array_equal(fitted(data, **point).adapt(data.S_new, data.X_new).labels, labels)
 
 
 def test_new_samples_are_scored_as_the_pool_is():

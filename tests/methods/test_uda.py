@@ -5,6 +5,7 @@ from scipy.optimize import minimize
 from aezsl.methods import make_method
 from aezsl.methods.propagation.prototypes import spread_from_prototypes, spread_to
 from aezsl.methods.shared.sparse_codes import sparse_codes
+from aezsl.methods.targets import Targets
 from aezsl.methods.uda import UDA
 from tests.helpers.pools import degenerate_pools, fitter
 from tests.methods.contract import MethodContract
@@ -19,7 +20,7 @@ class TestUDA(MethodContract):
     floor = 0.8
 
 
-fitted = fitter("uda")
+fitted = fitter("uda", lam=1.0)
 
 
 def cosine_labels(B, A):
@@ -111,6 +112,20 @@ def test_weights_are_the_softmax_of_indirect_attribute_prediction(data):
         w = fitted(data, C=3.0, temperature=temperature).posteriors(data.X_new, data.S_new)
         expected = np.exp(scores / temperature - (scores / temperature).max(axis=1, keepdims=True))
         np.testing.assert_allclose(w, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+def test_a_grid_shares_codes_that_differ_in_nothing(data, monkeypatch):
+    asked = []
+    monkeypatch.setattr("aezsl.methods.uda.sparse_codes", lambda *args: asked.append(args) or sparse_codes(*args))
+    points = [{"l2": l2, "n_neighbors": k} for k in (4, 8) for l2 in (0.01, 0.1)]
+    targets = Targets(data.S_new, data.X_new, len(points))
+    models = make_method("uda", lam=1.0, max_rounds=1).fit_path(data.X, data.y, data.S, points)
+    found = [model.adapt_to(targets) for model in models]
+    assert len(asked) == 3  # the first codes, then one round for either l2
+    for point, classifier in zip(points, found, strict=True):
+        alone = fitted(data, max_rounds=1, **point).adapt(data.S_new, data.X_new)
+        np.testing.assert_array_equal(classifier.labels, alone.labels)
+        np.testing.assert_allclose(classifier.scores(data.X_new), alone.scores(data.X_new), atol=1e-12)
 
 
 def test_the_sign_of_codes_follows_the_semantics():

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from kedro.io import DataCatalog
 
 from aezsl.commands.repeat import Repeat
-from aezsl.commands.repeat.finished import FinishedMethods
+from aezsl.commands.repeat.finished import FinishedMethods, load_mapping
 from aezsl.commands.repeat.runner import parts_by_method
+from aezsl.datasets.whole import JSONDataset
 from aezsl.errors import DataError
 from tests.helpers.layouts import Xlsa17Files
 from tests.helpers.pipelines import registered
@@ -147,3 +149,13 @@ def test_what_cannot_be_repeated_is_refused_by_name(pipelines, options, message,
     monkeypatch.setattr("aezsl.commands.repeat.command.create_pipelines", registered)
     with pytest.raises(DataError, match=message):
         Repeat(pipelines, [0, 1], **options)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "7", '"x"', "\0"])
+def test_what_a_former_repeat_left_damaged_is_made_again(tmp_path, caplog, content):
+    catalog = DataCatalog({"eszsl.finished": JSONDataset(filepath=str(tmp_path / "finished.json"))})
+    assert load_mapping(catalog, "eszsl.finished") == {}
+    assert caplog.text == ""
+    (tmp_path / "finished.json").write_text(content)
+    assert load_mapping(catalog, "eszsl.finished") == {}
+    assert "eszsl.finished of a former repeat is damaged and is made again" in caplog.text

@@ -32,6 +32,13 @@ def test_published_averages_are_those_of_the_paper():
     assert max(GENERALIZED_CUB, key=lambda row: row[-1])[0] == "AEZSL with calibrated stacking"
 
 
+def test_every_system_of_the_paper_is_registered_and_stands_in_its_order_until_it_is_run():
+    table = comparison_table({}, "cub").head(len(TABLE_1))
+    assert table["method"].tolist() == [row.method for row in TABLE_1]
+    assert table["published_cub"].tolist() == [row.cub for row in TABLE_1]
+    assert {row.method for row in TABLE_1} | {name for rows in IMAGENET.values() for _, name, _ in rows} <= set(METHODS)
+
+
 def test_markdown_has_a_cell_per_column_and_no_nan():
     text = to_markdown(pd.DataFrame({"a": [1.234, float("nan")], "b": ["x|y", None]}))
     assert text.splitlines() == ["| a | b |", "| --- | --- |", "| 1.23 | x\\|y |", "|  |  |"]

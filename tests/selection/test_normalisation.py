@@ -16,9 +16,11 @@ from aezsl.selection import (
     class_folds,
     class_split,
     grid_points,
+    select_in_every_way,
     select_parameters,
     suitable_normalisations,
 )
+from aezsl.selection.ties import clearly_best
 from aezsl.serving.assembly import assemble_problem
 from tests.helpers.problems import FEATURES, dimmed, make_raw
 from tests.synthetic import make_synthetic
@@ -47,6 +49,13 @@ def literal_scores(problem, name, grid, normalisation):
     return scores
 
 
+def literal_choice(problem, best):
+    """The best way, if it is ahead of the first by more than the standard error of the difference of two shares."""
+    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **SETTINGS)
+    n, p = sum(np.isin(problem.y_train, fold).sum() for fold in folds), max(best)
+    return int(np.argmax(best)) if p - best[0] > np.sqrt(2 * p * (1 - p) / n) else 0
+
+
 @pytest.mark.parametrize(
     ("name", "grid"),
     [
@@ -64,7 +73,9 @@ def test_every_combination_has_the_scores_of_its_literal_validation(name, grid, 
     np.testing.assert_allclose(table.sort_values("point")["mean"], expected, atol=1e-12)
     assert len(set(expected.round(6))) > 1
     chosen = table.iloc[0]
-    assert chosen["mean"] == table["mean"].max()
+    by_way = expected.reshape(len(raw.normalisations), -1)
+    assert selected.normalisation == raw.normalisations[literal_choice(raw, by_way.max(axis=1))]
+    assert chosen["mean"] == pytest.approx(by_way.max(axis=1)[literal_choice(raw, by_way.max(axis=1))])
     assert [chosen["features"], chosen["semantics"]] == [joined(steps) for steps in selected.normalisation.values()]
     assert selected.parameters == {key: chosen[key] for key in grid}
 
@@ -79,13 +90,34 @@ def test_a_method_without_a_grid_chooses_too(store):
     raw = make_raw()
     selected = select_parameters("eszsl", raw, {"gamma": 10.0}, {}, SETTINGS, store)
     scores = [literal_scores(raw, "eszsl", {"gamma": [10.0]}, way)[0] for way in raw.normalisations]
-    assert selected == ({"gamma": 10.0}, raw.normalisations[int(np.argmax(scores))])
+    assert selected == ({"gamma": 10.0}, raw.normalisations[literal_choice(raw, scores)])
+
+
+def test_another_combination_is_taken_where_it_is_clearly_better_and_parameters_go_with_each(store):
+    raw = make_raw([["l2"], ["sqrt", "l2"]], [["l2"]])
+    gammas, scores = [1e4, 1.0], []
+    for way, gamma in zip(raw.normalisations, gammas, strict=True):
+        scores.append(literal_scores(raw, "eszsl", {"gamma": [gamma], "lam": [1.0]}, way)[0])
+    fixed = [{"gamma": gamma} for gamma in gammas]
+    found = select_in_every_way("eszsl", raw, {}, {"lam": [1.0]}, SETTINGS, store, going_with=fixed)
+    table = pd.read_csv(store.path).sort_values("point")
+    np.testing.assert_allclose(table["mean"], scores, atol=1e-12)
+    every = [({"gamma": gamma, "lam": 1.0}, way) for gamma, way in zip(gammas, raw.normalisations, strict=True)]
+    assert sorted(found, key=str) == sorted(every, key=str)
+    assert found[0] == every[literal_choice(raw, scores)]
+
+
+def test_what_chance_explains_does_not_outweigh_the_first():
+    assert clearly_best([0.50, 0.53, 0.51], n_samples=400) == 0  # the error of a difference is 3.5 points
+    assert clearly_best([0.50, 0.53, 0.51], n_samples=4000) == 1
+    assert clearly_best([0.5, 0.5], n_samples=10**9) == 0
+    assert clearly_best([1.0, 1.0], n_samples=10) == 0
 
 
 @pytest.mark.slow
 def test_methods_choose_for_themselves(tmp_path):
     """Signs and sizes of the semantics mean more to some methods than to others."""
-    raw = make_raw([["l2"], ["l2", "centre"], ["standardise"]], [[], ["centre"], ["standardise"]])
+    raw = make_raw([["standardise"], ["l2"], ["l2", "centre"]], [[], ["centre"], ["standardise"]])
     names = ("eszsl", "conse", "sje", "aezsl_sim")
     chosen = [
         select_parameters(name, raw, {}, make_method(name).grid, SETTINGS, SelectionStore(tmp_path / name))

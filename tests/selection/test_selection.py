@@ -259,6 +259,14 @@ def test_the_most_cautious_point_is_chosen_among_those_as_good_as_the_best():
     assert len(few) == 4
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_left_out_is_more_cautious_than_any_value(sign):
+    table = pd.DataFrame({"g": pd.Series([0.1, None, 1.0], dtype=object), "mean": [0.60, 0.59, 0.60]})
+    few, many = (most_cautious_first(table, {"g": sign}, n) for n in (500, 5_000_000))
+    assert few["g"].to_list() == [None, 0.1, 1.0]
+    assert many["g"].iloc[0] == (1.0 if sign > 0 else 0.1)
+
+
 def test_a_fraction_replaces_the_papers_rule():
     assert len(class_folds(1000, 20_842, n_folds=1)[0]) == 954
     assert len(class_folds(1000, 20_842, n_folds=1, fraction=0.2)[0]) == 200

@@ -89,7 +89,7 @@ def serve(place: Place, listening: socket.socket) -> None:
 def reserve(port: int) -> socket.socket:
     """A socket at a port of this machine; a port that is taken is refused, with one that is free."""
     place = socket.socket()
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a page that was closed a moment ago is no hindrance
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a page closed a moment ago does not keep it
     try:
         place.bind((HOST, port))
         place.listen()  # whoever comes while the model is being loaded waits

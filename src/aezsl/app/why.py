@@ -74,7 +74,7 @@ def _attributes(
 
     .. math:: x W_b s_b - x W_r s_r = \sum_a \left[ (x W_b)_a s_{ba} - (x W_r)_a s_{ra} \right]
 
-    so the parts add up to it exactly. Empty where dimensions have no names, or scores are no sum over them.
+    so the parts add up to it exactly. Empty where dimensions have no names, or scores are not a sum over them.
     """
     recipe = model.trained.recipe
     named = named_dimensions(recipe.attribute_names, recipe.sources, recipe.class_vectors.shape[1])

@@ -20,10 +20,13 @@ from aezsl.data.normalise import (
 from aezsl.data.problem import BLOCK, Problem
 from aezsl.data.vectors import NamedVectors
 from aezsl.errors import DataError
+from aezsl.machine.progress import progress_bar
 
 log = logging.getLogger(__name__)
 
 SETTINGS = ("zsl", "gzsl")
+#: Blocks from which on a pass over features shows how far it is: seconds of work.
+MANY_BLOCKS = 16
 
 
 def drop_undescribed(
@@ -111,8 +114,9 @@ def _features(
     wanted = {name: part["image_id"].tolist() for name, part in (("train", train), ("test", test))}
     rows = {name: vectors.rows(ids, "images", "features", remedy) for name, ids in wanted.items()}
 
-    def blocks(name: str) -> Iterator[Array]:
-        for i in range(0, len(rows[name]), BLOCK):
+    def blocks(name: str, what: str) -> Iterator[Array]:
+        starts = range(0, len(rows[name]), BLOCK)
+        for i in progress_bar(starts, desc=what, leave=False, disable=len(starts) < MANY_BLOCKS):
             part = slice(i, i + BLOCK)
             yield _finite(vectors.take(rows[name][part]), wanted[name][part], "images", "features")
 
@@ -120,10 +124,10 @@ def _features(
         X_train, X_test = (_matrix(vectors, wanted[name], "images", "features", remedy) for name in ("train", "test"))
         normaliser, X_train = fit_normaliser(steps, X_train)
         return normaliser, X_train, normaliser(X_test)
-    normaliser = fit_normaliser_in_blocks(steps, lambda: blocks("train"))
+    normaliser = fit_normaliser_in_blocks(steps, lambda: blocks("train", "means and scales"))
     width = vectors.take(rows["train"][:1]).shape[1]
     X_train, X_test = (
-        store.write(f"{setting}_{name}", (len(rows[name]), width), map(normaliser, blocks(name)))
+        store.write(f"{setting}_{name}", (len(rows[name]), width), map(normaliser, blocks(name, f"normalised {name}")))
         for name in ("train", "test")
     )
     return normaliser, X_train, X_test

@@ -70,7 +70,7 @@ class AWA2(BenchmarkFormat):
             raise DataError(f"{folder} has no folder for {first_few(missing)}; {FETCH_AGAIN}")
         files, labels = [], []
         for name in names:
-            found = listing.images(folder / name)
+            found = listing.images(folder / name, name)
             if not found:
                 raise DataError(f"{folder / name} has no image; {FETCH_AGAIN}")
             files += [f"{name}/{file}" for file in found]

@@ -219,7 +219,8 @@ def _numbers_rows(column: str, values: np.ndarray) -> bool:
 def _warn_of_odd(path: Path, attributes: pd.DataFrame) -> None:
     """Say what is taken as an attribute of many classes and may be none."""
     for column in attributes.columns if len(attributes) >= MANY_ROWS else ():
-        values = np.sort(attributes[column].to_numpy())
+        rows = attributes[column].to_numpy()
+        values, steps = np.sort(rows), np.sign(np.diff(rows))
         if values[0] == values[-1]:
             log.warning(
                 "%s: attribute %r is %g for every class, so it tells none from another", path, column, values[0]
@@ -228,4 +229,9 @@ def _warn_of_odd(path: Path, attributes: pd.DataFrame) -> None:
             log.warning(
                 "%s: attribute %r has every number from %g to %g once: if it numbers the classes, delete it",
                 *(path, column, values[0], values[-1]),
+            )
+        elif (rows == np.rint(rows)).all() and steps[0] and (steps == steps[0]).all():
+            log.warning(
+                "%s: attribute %r is a whole number that goes %s from row to row: if it numbers the classes, delete it",
+                *(path, column, "up" if steps[0] > 0 else "down"),
             )

@@ -79,7 +79,7 @@ class Dogs(BenchmarkFormat):
         names = [name for name in listing.folders(folder) if _is_breed(name)]
         if not names:
             raise DataError(f"{folder} has no folder like n02085620-Chihuahua; {FETCH_AGAIN}")
-        files = {name: [f"{name}/{file}" for file in listing.images(folder / name)] for name in names}
+        files = {name: [f"{name}/{file}" for file in listing.images(folder / name, name)] for name in names}
         if empty := [name for name in names if not files[name]]:
             raise DataError(f"{folder}: no image of {first_few(empty)}; {FETCH_AGAIN}")
         listing.log_rest()

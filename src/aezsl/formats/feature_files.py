@@ -51,7 +51,7 @@ def import_features(images: pd.DataFrame, path: str | None, store: VectorStore) 
 
 def _blocks(file: Path, images: pd.DataFrame, wanted: pd.Series) -> Iterator[Block]:
     """Ids and vectors of the wanted images, some at a time."""
-    with reading(file, "a file of features", "write it anew with arrays of numbers and ids as text, or fetch it again"):
+    with reading(file, "a file of features", "write it with arrays of numbers and ids as text, or fetch it again"):
         if file.suffix.lower() == ".parquet":  # the one format that can be larger than the memory
             yield from _parquet_blocks(file, wanted)
             return

@@ -48,7 +48,7 @@ class Folder(BenchmarkFormat):
         files: list[str] = []
         labels: list[str | None] = []
         for place, label in self._places(listing, base, table, names):
-            found = listing.images_below(self.root / place)
+            found = listing.images_below(self.root / place, label)
             files += [f"{place}/{Path(file).as_posix()}" for file in found]
             labels += [label] * len(found)
         listing.log_rest()

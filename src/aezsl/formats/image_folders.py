@@ -22,8 +22,8 @@ class ImageFolders:
     """Lists folders below ``root`` and counts, by kind, the files and folders that are passed over.
 
     One rule for all readers: an image is a regular file with a suffix of ``IMAGE_SUFFIXES`` whose name does not begin
-    with a dot. Whatever else lies there is counted and named by ``log_rest``; a name that is not UTF-8 could not be
-    stored with the results and is refused.
+    with a dot, and it is read once, however many links lead to it. Whatever else lies there is counted and named by
+    ``log_rest``; a name that is not UTF-8 could not be stored with the results and is refused.
 
     read_otherwise : files that somebody else reads, so that they are not worth a word.
     """
@@ -32,36 +32,74 @@ class ImageFolders:
         self.root = root
         self._known = set(read_otherwise)
         self._rest: dict[str, list[str]] = {}
+        self._listed: dict[str, tuple[Path, str | None]] = {}  # where it really lies -> how it was reached, its class
 
-    def images(self, folder: Path) -> list[str]:
-        """File names of the images directly in a folder, sorted; whatever else is there is counted but for folders."""
+    def images(self, folder: Path, label: str | None = None) -> list[str]:
+        """File names of the images directly in a folder, sorted; whatever else is there is counted but for folders.
+
+        label : the class of the images, where they have one. What links bring in again is counted; where it would be
+        of another class then, it is refused.
+        """
+        return self._images(folder, label) if self._is_first(os.path.realpath(folder), folder, label) else []
+
+    def _images(self, folder: Path, label: str | None) -> list[str]:
+        real = os.path.realpath(folder)
         found = []
-        for entry in self._entries(folder):
+        for entry in sorted(self._entries(folder), key=lambda entry: entry.is_symlink()):  # the files before the links
             kind = _kind(entry)
             if kind == "images":
-                found.append(entry.name)
+                if self._is_first_file(entry, real, label):
+                    found.append(entry.name)
             elif kind != "folders":
                 self.pass_over(kind, folder / entry.name)
-        return found
+        return sorted(found)
 
-    def images_below(self, folder: Path) -> list[str]:
-        """Images of a folder and of all folders in it, as sorted paths below it.
+    def _is_first_file(self, entry: os.DirEntry[str], folder: str, label: str | None) -> bool:
+        """Whether nobody has listed the file; of files that are no links only their folders are remembered."""
+        path = Path(entry.path)
+        if not entry.is_symlink():
+            real = os.path.join(folder, entry.name)
+            return real not in self._listed or self._is_first(real, path, label)
+        real = os.path.realpath(path)
+        place, name = os.path.split(real)
+        if place in self._listed and _is_image(name):
+            return self._is_first(place, path, label)
+        return self._is_first(real, path, label)
 
-        Links are followed unless they lead back to where they are; hidden folders are left out.
+    def _is_first(self, real: str, path: Path, label: str | None) -> bool:
+        """Whether nobody has listed it; an error where it has been, as images of another class."""
+        first, of = self._listed.setdefault(real, (path, label))
+        if first is path:
+            return True
+        if label is not None and of is not None and label != of:
+            raise DataError(
+                f"{path}, of the class {label!r}, leads to the images of {of!r} in {first}: an image cannot be of two "
+                "classes, take one of the two out"
+            )
+        self.pass_over("links to what is read elsewhere", path)
+        return False
+
+    def images_below(self, folder: Path, label: str | None = None) -> list[str]:
+        """Images of a folder and of all folders in it, as sorted paths below it; ``label`` as for ``images``.
+
+        Links are followed, last of all, unless they lead back to where they are; hidden folders are left out.
         """
-        return sorted(
-            file.relative_to(folder).as_posix() for file in self._below(folder, set(folder.resolve().parents))
-        )
-
-    def _below(self, folder: Path, above: set[Path]) -> list[Path]:
-        above = above | {folder.resolve()}
-        found = [folder / name for name in self.images(folder)]
-        for name in self.folders(folder):
-            if (folder / name).resolve() in above:
-                self.pass_over("links to a folder above", folder / name)
-            else:
-                found += self._below(folder / name, above)
-        return found
+        found: list[str] = []
+        folders = [(folder, set(folder.resolve().parents))]
+        links: list[tuple[Path, set[Path]]] = []
+        while folders or links:
+            place, above = folders.pop() if folders else links.pop(0)
+            if not self._is_first(os.path.realpath(place), place, label):
+                continue
+            above = above | {place.resolve()}
+            found += [(place / name).relative_to(folder).as_posix() for name in self._images(place, label)]
+            for name in self.folders(place):
+                below = place / name
+                if below.resolve() in above:
+                    self.pass_over("links to a folder above", below)
+                else:
+                    (links if below.is_symlink() else folders).append((below, above))
+        return sorted(found)
 
     def folders(self, folder: Path, known: Iterable[str] = ()) -> list[str]:
         """Names of the folders in a folder, sorted, without hidden ones unless ``known``; nothing is counted."""
@@ -85,7 +123,9 @@ class ImageFolders:
     def log_rest(self) -> None:
         """Say how many of each kind were passed over, and name some."""
         for kind, paths in sorted(self._rest.items()):
-            log.warning("%s: not read are %s: %s%s", self.root, kind, first_few(paths), _READ_AFTER.get(kind, ""))
+            log.warning(
+                "%s: not read are %s: %s%s", self.root, kind, first_few(sorted(paths)), _READ_AFTER.get(kind, "")
+            )
 
     @staticmethod
     def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -127,5 +167,10 @@ def _kind(entry: os.DirEntry[str]) -> str:
         return "hidden files"
     if not is_file:
         return "links to nothing, pipes or devices"
-    suffix = Path(entry.name).suffix.lower()
-    return "images" if suffix in IMAGE_SUFFIXES else f"files {suffix or 'without a suffix'}"
+    if _is_image(entry.name):
+        return "images"
+    return f"files {Path(entry.name).suffix.lower() or 'without a suffix'}"
+
+
+def _is_image(name: str) -> bool:
+    return Path(name).suffix.lower() in IMAGE_SUFFIXES and not name.startswith(".")

@@ -131,7 +131,7 @@ class ImageNet(BenchmarkFormat):
             for name in names:
                 if wanted is None or name in wanted:
                     prefix = f"{folder.strip('/')}/{name}/" if folder else f"{name}/"
-                    files = [prefix + file for file in listing.images(place / name)]
+                    files = [prefix + file for file in listing.images(place / name, name)]
                     yield pa.array(files, pa.string()), pa.repeat(pa.scalar(name, pa.string()), len(files))
             listing.log_rest()
 

@@ -190,7 +190,7 @@ def _grey(image: Image.Image) -> NDArray[np.uint8]:
     values = stored.astype(np.float32)
     finite = np.isfinite(values)
     if not finite.any():
-        raise DataError("has no pixel that is a number: save it anew, or take it out")
+        raise DataError("has no pixel that is a number: save it again, or take it out")
     low, high = (
         float(extreme(values, where=finite, initial=start)) for extreme, start in ((np.min, np.inf), (np.max, -np.inf))
     )

@@ -58,7 +58,7 @@ def load_npz(path: Path, what: str, version: int, fields: Sequence[str]) -> tupl
 def check_unchanged(header: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Refuse contents that are not those that were saved together, such as two arrays that have changed places.
 
-    It comes after whatever says more precisely what is wrong. It is no signature: who means ill can make it anew.
+    It comes after whatever says more precisely what is wrong. It is not a signature: an attacker can compute it again.
     """
     if header.get(DIGEST) != _digest(header, arrays):
         raise DataError("its contents have been changed since it was saved")

@@ -133,7 +133,7 @@ def _binary(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:
             if wanted is None or text in wanted:
                 yield text, np.frombuffer(data, dtype="<f4").astype(np.float32)
         if file.read().strip():
-            raise DataError(f"{path} goes on after the {count} vectors that its first line says; {FETCH_AGAIN}")
+            raise DataError(f"{path} has more lines than the {count} vectors that its first line says; {FETCH_AGAIN}")
 
 
 def _npz(path: Path, wanted: frozenset[str] | None) -> Iterator[Row]:

@@ -74,6 +74,11 @@ class BasedMethod(ZeroShotClassifier):
         """The parameters of the second stage."""
         return {name: getattr(self, name) for name in _names(self.stage)}
 
+    def starts_from(self, base: ZeroShotClassifier) -> bool:
+        """Whether the base method with these parameters is the one that comes first."""
+        own: bool = base.get_params() == self.base_params()
+        return own and isinstance(base, self._base_class())
+
     def fit_around(self, base: ZeroShotClassifier, seen: SeenData) -> Self:
         """Become fitted around a base that is fitted already, on the same seen data."""
         self._adopt(base)

@@ -82,10 +82,11 @@ class LRL(LargeMargin):
         H = targets.once(
             targets.pool, ("laplacian", self.n_neighbors), lambda: laplacian(heat_kernel_graph(pool, self.n_neighbors))
         )
-        labels = scene.assign(scene.first_scores())
+        # What class vectors and the graph have no part in is the same for every gamma and rho of a grid.
+        labels, first = targets.once(self.W_, ("lrl", self.lower, self.upper), lambda: self._first_machine(scene))
         history = LabelHistory(labels)
-        for _ in range(self.max_rounds):
-            W = train(scene.F, U, self._labelling(scene, labels), self.beta, W).W
+        for number in range(self.max_rounds):
+            W = self._machine(scene, W, U, labels) if number else first
             U = self._class_step(scene, W, U, labels, H)
             labels = self._label_step(scene, W, U, labels, H)
             settled = np.array_equal(labels, history.labels)
@@ -93,6 +94,14 @@ class LRL(LargeMargin):
             if settled:
                 break
         return self._classifier(targets, W, U[scene.columns]), history
+
+    def _first_machine(self, scene: Scene) -> tuple[Labels, Array]:
+        """The first labels, and the mapping that is trained on them."""
+        labels = scene.assign(scene.first_scores())
+        return labels, self._machine(scene, scene.W, scene.U, labels)
+
+    def _machine(self, scene: Scene, W: Array, U: Array, labels: Labels) -> Array:
+        return train(scene.F, U, self._labelling(scene, labels), self.beta, W).W
 
     def _labelling(self, scene: Scene, labels: Labels) -> Labelling:
         return Labelling(np.concatenate([self.y_, scene.columns[labels]]), np.empty((0, len(scene.U))))

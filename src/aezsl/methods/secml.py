@@ -136,7 +136,7 @@ class SECML(ZeroShotClassifier):
 
     def _start(self, d: int, T: Array, n_components: int, rng: np.random.Generator) -> Parameters:
         a = T.shape[1]
-        directions = eigh(np.cov(T, rowvar=False))[1][:, ::-1][:, :n_components]
+        directions = eigh(np.atleast_2d(np.cov(T, rowvar=False)))[1][:, ::-1][:, :n_components]
         # Directions beyond the rank of the attributes begin near nothing; at zero they would stay there.
         beyond = 0.01 * rng.standard_normal((a, n_components - directions.shape[1]))
         return {

@@ -13,6 +13,7 @@ from aezsl.methods.classifiers import ScoringClassifier
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
+from aezsl.methods.shared.linalg import row_space_eigh
 from aezsl.methods.targets import Targets
 from aezsl.methods.transductive import TransductiveMethod
 
@@ -47,7 +48,10 @@ class TZSAR(TransductiveMethod):
     choose it. The regression is linear, where the precursor has a kernel, so that sums over seen samples suffice. For
     the same reason the graph links samples of the pool only, not those of seen classes too; on CUB's validation classes
     that changes accuracy by 0.4 points at most. Its weights are those of a heat kernel. Semantics are first centred on
-    the seen classes (``centre``), which adds 0.6 to 2.5 points there. Data from auxiliary sets are left out.
+    the seen classes (``centre``). The paper's are word vectors, which point everywhere about alike; attributes go
+    together, and cosines between them are those of a few groups. ``shrinkage``, which is searched beside the plain
+    cosines, evens them out: on CUB's validation classes the best point goes from 66.5 to 75.8% (ESZSL, which has such a
+    factor, has 66.5; the regression alone 16 points less). Data from auxiliary sets are left out.
 
     Parameters
     ----------
@@ -65,6 +69,9 @@ class TZSAR(TransductiveMethod):
         Neighbours of a sample in the graph of the pool, at least 1.
     centre : bool
         Subtract the mean of the seen classes from all semantics.
+    shrinkage : float or None
+        Semantics are compared by the inverse of their covariance over the seen classes, to whose eigenvalues so many
+        times their mean is added; None: as they are, as in the paper.
 
     """
 
@@ -75,12 +82,16 @@ class TZSAR(TransductiveMethod):
     rounds: CountOrNone = 1
     n_neighbors: Count = 5
     centre: bool = True
+    shrinkage: Positive | None = None
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
+        "shrinkage": [None, 0.1, 1.0],  # semantics as they are, and evened out
         "gamma_a": [3e-4, 1e-3, 3e-3],  # against features of unit length
         "n_nearest": [10, 20, 40],  # against the samples of a class
         "hubness": ["none", "nrm"],
     }
+    #: The more is added, the nearer semantics stay to the paper's.
+    cautious_by: ClassVar[Mapping[str, int]] = {"shrinkage": 1}
     citation: ClassVar[str] = (
         "X. Xu, T. Hospedales and S. Gong. Transductive zero-shot action recognition by word-vector embedding. "
         "International Journal of Computer Vision, 2017."
@@ -90,18 +101,23 @@ class TZSAR(TransductiveMethod):
     gram_: Array
     right_: Array
     mean_: Array
+    axes_: Array
+    factors_: Array
     n_: int
 
     def _fit(self, seen: SeenData) -> None:
         statistics = seen.statistics
         self.mean_ = seen.S.mean(axis=0) if self.centre else np.zeros(seen.S.shape[1])
+        self.axes_, self.factors_ = evening(seen.S - self.mean_, self.shrinkage)
         self.gram_ = seen.once("tzsar", lambda: statistics.second_moment)
-        self.right_ = statistics.sums.T @ self.prototypes(seen.S)
+        form = ("tzsar goals", self.centre, self.shrinkage)
+        self.right_ = seen.once(form, lambda: statistics.sums.T @ self.prototypes(seen.S))
         self.n_ = statistics.n
 
     def prototypes(self, S: Array) -> Array:
         """Semantics S (C, a) on the unit sphere."""
-        return unit_rows(S - self.mean_)
+        S = S - self.mean_
+        return unit_rows(S + ((S @ self.axes_) * (self.factors_ - 1)) @ self.axes_.T)
 
     def regression(self, smoothness: Array | None, m: int) -> Array:
         """The map W (d, a), given ``Z'LZ`` (d, d) of m samples where there is a pool."""
@@ -115,8 +131,14 @@ class TZSAR(TransductiveMethod):
         if len(pool) and self.gamma_i:
             key = ("tzsar", self.n_neighbors)
             smoothness = targets.once(self.gram_, key, lambda: _smoothness(pool, self.n_neighbors))
-        parts = {"map": self.regression(smoothness, len(pool)), "prototypes": self.prototypes(S_target)}
-        f = unit_rows(pool @ parts["map"])
+
+        def project() -> tuple[Array, Array]:
+            W = self.regression(smoothness, len(pool))
+            return W, unit_rows(pool @ W)
+
+        form = (self.gamma_a, self.gamma_i, self.n_neighbors)
+        W, f = targets.once(self.right_, ("tzsar projections", *form), project)
+        parts = {"map": W, "prototypes": self.prototypes(S_target)}
         distances = cosine_distances(f, parts["prototypes"])
         history = LabelHistory(corrected(distances, self.hubness, distances).argmin(axis=1))
         for _ in range(self.rounds if len(pool) else 0):
@@ -128,6 +150,18 @@ class TZSAR(TransductiveMethod):
 
     def _scores(self, X: Array, map: Array, prototypes: Array, pool: Array) -> Array:  # type: ignore[override]
         return -corrected(cosine_distances(unit_rows(X @ map), prototypes), self.hubness, pool)
+
+
+def evening(S: Array, shrinkage: float | None) -> tuple[Array, Array]:
+    """Axes (a, r) of centred semantics S, and factors (r,) along them: the more S varies on an axis, the smaller.
+
+    With an eigenvalue l of S'S and s, ``shrinkage`` times their mean, it is the root of s / (l + s); 1 off the axes.
+    """
+    if shrinkage is None:
+        return np.empty((S.shape[1], 0)), np.empty(0)
+    axes, l = row_space_eigh(S)
+    added = shrinkage * l.sum() / max(len(l), 1)
+    return axes, np.sqrt(added / (l + added))
 
 
 def cosine_distances(f: Array, prototypes: Array) -> Array:

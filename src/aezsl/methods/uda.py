@@ -1,7 +1,7 @@
 """UDA: a dictionary of semantics that is learnt from seen classes and adapted to the unlabelled pool."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve
@@ -24,6 +24,14 @@ from aezsl.methods.transductive import TransductiveMethod
 SETTLED = 1e-4
 #: How the fitted values of indirect attribute prediction, and the parts of a spread, are named among others.
 IAP_STATE, SPREAD = "iap_", "spread_"
+
+
+class Step(NamedTuple):
+    """What a round leaves: dictionary (a, d), codes (m, a), and the objective."""
+
+    dictionary: Array
+    codes: Array
+    objective: float
 
 
 class UDA(TransductiveMethod):
@@ -91,7 +99,7 @@ class UDA(TransductiveMethod):
     l1: Positive = 1.0
     l2: NotNegative = 0.01
     l3: NotNegative = 1e-4
-    lam: Positive = 1.0
+    lam: Positive = 10.0
     C: Positive = 1.0
     temperature: Positive = 1.0
     codes: Literal["auto", "nonnegative", "free"] = "auto"
@@ -103,8 +111,8 @@ class UDA(TransductiveMethod):
     code_iterations: Count = 100
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "l1": [1.0, 10.0],
-        "l2": [0.01, 0.1],  # for features and semantics of unit length
+        "lam": [1.0, 10.0, 30.0],  # for features and semantics of unit length
+        "l2": [0.01, 0.03, 0.1],
         "n_neighbors": [10, 30],  # the paper searches it, too
     }
     citation: ClassVar[str] = (
@@ -114,10 +122,11 @@ class UDA(TransductiveMethod):
     against_collapse: ClassVar[str] = "a larger l1 keeps the dictionary nearer to that of the seen classes"
 
     D_: Array
+    iap_W_: Array
     nonnegative_: int
 
     def _fit(self, seen: SeenData) -> None:
-        self.D_ = signature_map(seen.S, seen.statistics, self.lam)
+        self.D_ = seen.once(("uda", self.lam), lambda: signature_map(seen.S, seen.statistics, self.lam))
         self.nonnegative_ = int(bool((seen.S >= 0).all()) if self.codes == "auto" else self.codes == "nonnegative")
         for name, value in IAP(C=self.C).fit_seen(seen).get_state().items():
             setattr(self, f"{IAP_STATE}{name}", value)
@@ -134,23 +143,40 @@ class UDA(TransductiveMethod):
         if not len(pool):
             parts = {"dictionary": D, "prototypes": A}
             return ScoringClassifier(self, targets.S, parts), LabelHistory(np.empty(0, dtype=np.int64))
-        w = self.posteriors(pool, A)
-        pull = w @ A
-        B = self._coded(pool, D, 0.0, pull, np.zeros((len(pool), len(D))))
-        labels, spread = self._decided(B, A)
+        w = targets.once(self.iap_W_, ("uda", self.temperature), lambda: self.posteriors(pool, A))
+        codes = self.l3, self.nonnegative_, self.code_tol, self.code_iterations
+        first = targets.once(self.D_, ("uda codes", *codes), lambda: self._first_codes(pool))
+        steps: Iterable[Step] = self._steps(pool, A, w, first)
+        if targets.n_models > 1:  # points that differ in what comes behind the codes share them
+            form = self.l1, self.l2, self.C, self.temperature, self.max_rounds, *codes
+            steps = targets.once(self.D_, ("uda steps", *form), lambda: list(self._steps(pool, A, w, first)))
+        labels, spread = self._decided(first, A)
         history = LabelHistory(labels)
-        before = np.inf
+        for step in steps:
+            labels, spread = self._decided(step.codes, A)
+            history.record(labels, objective=step.objective)
+        parts = {
+            "dictionary": step.dictionary,
+            "prototypes": A,
+            **{f"{SPREAD}{name}": part for name, part in spread.items()},
+        }
+        return ScoringClassifier(self, targets.S, parts), history
+
+    def _first_codes(self, pool: Array) -> Array:
+        nothing = np.zeros((len(pool), len(self.D_)))
+        return self._coded(pool, self.D_, 0.0, nothing, nothing)
+
+    def _steps(self, pool: Array, A: Array, w: Array, B: Array) -> Iterator[Step]:
+        """Round by round, until the objective settles."""
+        pull, before = w @ A, np.inf
         for _ in range(self.max_rounds):
             D = self._dictionary(pool, B)
             B = self._coded(pool, D, self.l2, pull, B)
-            labels, spread = self._decided(B, A)
             value = self.objective(pool, D, B, w, A)
-            history.record(labels, objective=value)
+            yield Step(D, B, value)
             if before - value <= SETTLED * value:
                 break
             before = value
-        parts = {"dictionary": D, "prototypes": A, **{f"{SPREAD}{name}": part for name, part in spread.items()}}
-        return ScoringClassifier(self, targets.S, parts), history
 
     def objective(self, Z: Array, D: Array, B: Array, w: Array, A: Array) -> float:
         """What the rounds minimise; rows of w sum to one, so no (m, C, a) array is needed."""

@@ -1,7 +1,9 @@
 """What finished runs have left on disk, whichever runs those were."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +14,18 @@ from aezsl.errors import DataError
 
 #: Files that are results.
 ENDINGS = (".json", ".csv", ".png", ".parquet")
+
+#: Kind of result -> entries or columns without which it is not one; those of numbers are of numbers alone.
+ENTRIES = {
+    "summary": ("n_seen", "n_unseen", "n_train", "n_test", "n_features", "n_semantics"),
+    "gzsl_summary": ("n_seen", "n_unseen", "n_train", "n_test", "n_features", "n_semantics"),
+    "cases": ("why", "rescued", "lost", "attributes"),
+    "mapping": ("class_name", "moved", "moved_others", "classifier_cosine", "weights", "n_seen", "weight_share"),
+}
+NUMBERS = re.compile(r"n_\w+|\w+_seconds|\w+_mb|moved|weight_share|classifier_cosine|images|accuracy|mean|std")
+#: No result is further from 0.
+MOST = 1e15
+COLUMNS = {"per_class": ("class_name", "images", "accuracy"), "selection": ("mean",)}
 
 
 class Results:
@@ -66,30 +80,82 @@ class Results:
         path = self.path(name, kind)
         if path is None:
             return None
-        try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise DataError(f"{path} is not valid JSON ({error}): run {name} again, or delete it") from error
-        return dict(value)
+        with self._read(name, path, "a JSON object"):
+            value = json.loads(path.read_text(encoding="utf-8"), parse_int=_whole)
+            if not isinstance(value, dict):
+                raise ValueError(f"it is of type {type(value).__name__}")
+            _check_entries(value, ENTRIES.get(kind, ()))
+            if kind == "mapping":
+                _check_mapping(value)
+            known = {key: entry for key, entry in value.items() if entry is not None}
+            _check_numbers(kind, {key: [entry] for key, entry in known.items()})
+            return known if kind in ("metrics", "record") else value
 
     def predictions(self, name: str) -> pd.DataFrame | None:
         """What every test image is and was called: image_id, true, predicted."""
         path = self.path(name, "predictions")
         if path is None:
             return None
-        try:
+        with self._read(name, path, "a table of predictions"):
             return pd.read_parquet(path, columns=["image_id", "true", "predicted"])
-        except (ValueError, OSError) as error:  # pyarrow's errors are ValueErrors
-            raise DataError(f"{path} cannot be read ({error}): run {name} again, or delete it") from error
 
     def table(self, name: str, kind: str) -> pd.DataFrame | None:
         """A result that is a CSV table."""
         path = self.path(name, kind)
         if path is None:
             return None
+        with self._read(name, path, "a table"):
+            try:
+                found = pd.read_csv(path)
+                if "class_name" in found:  # a class may be called 7, or NA
+                    names = pd.read_csv(path, usecols=["class_name"], dtype=str, na_filter=False)
+                    found["class_name"] = names["class_name"].astype(object)
+            except pd.errors.EmptyDataError:
+                return None
+            _check_entries(found, COLUMNS.get(kind, ()))
+            _check_numbers(kind, {str(column): found[column].tolist() for column in found})
+            return unescape_formulas(found)
+
+    @staticmethod
+    @contextmanager
+    def _read(name: str, path: Path, what: str) -> Iterator[None]:
+        """Tell in a sentence what is wrong with the file of a result."""
         try:
-            return unescape_formulas(pd.read_csv(path))
-        except pd.errors.ParserError as error:
-            raise DataError(f"{path} is not a table ({error}): run {name} again, or delete it") from error
-        except pd.errors.EmptyDataError:
-            return None
+            yield
+        except (ValueError, OSError) as error:  # pyarrow's errors are ValueErrors
+            reason = " ".join(str(error).split())
+            raise DataError(f"{path} cannot be read as {what} ({reason}): run {name} again, or delete it") from error
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 16:
+        raise ValueError(f"no number of a result has {len(digits)} digits")
+    return int(digits)
+
+
+def _check_mapping(value: Mapping[str, Any]) -> None:
+    others, weights = value["moved_others"], value["weights"]
+    if not isinstance(others, dict) or not others or not isinstance(weights, list):
+        raise ValueError("moved_others must be an object with entries, weights a list")
+    if not isinstance(value["class_name"], str):
+        raise ValueError(f"class_name must be a name, got {value['class_name']!r}")
+    _check_numbers("metrics", {name: [moved] for name, moved in others.items()})
+
+
+def _check_entries(found: Collection[Any], needed: Sequence[str]) -> None:
+    if missing := [entry for entry in needed if entry not in found]:
+        raise ValueError(f"it has no {', '.join(missing)}")
+
+
+def _is_number(kind: str, name: str) -> bool:
+    return kind == "metrics" or NUMBERS.fullmatch(name) is not None
+
+
+def _check_numbers(kind: str, found: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse values that cannot be meant where only numbers can stand; one that is not known is no fault."""
+    for name, values in found.items():
+        for value in values if _is_number(kind, name) else ():
+            if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > MOST:
+                raise ValueError(f"{name} must be a number, got {value!r}"[:200])
+            if name.startswith("n_") and not value > 0:
+                raise ValueError(f"{name} must be above 0, got {value!r}")

@@ -29,7 +29,7 @@ class TakeTurns:
     """Lets a run wait for another one of the same files whose data or parameters differ from its own.
 
     Results of a benchmark have one place, through which the nodes of a run hand them on: of two runs at once, each
-    could go on with what the other has written. Where the two agree in everything that both use, they write the same
+    could continue with what the other has written. Where the two agree in everything that both use, they write the same
     and need not wait. A run that was killed keeps nobody waiting.
     """
 
@@ -55,12 +55,12 @@ class TakeTurns:
 
     @hook_impl
     def after_pipeline_run(self) -> None:
-        """Let others go on."""
+        """Let others begin."""
         self._leave()
 
     @hook_impl
     def on_pipeline_error(self) -> None:
-        """Let others go on."""
+        """Let others begin."""
         self._leave()
 
     def _announce(self, folder: Path, own: Mapping[str, Any]) -> Mapping[str, Any] | None:

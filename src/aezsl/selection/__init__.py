@@ -9,6 +9,7 @@ from aezsl.selection.search import (
     cross_validate,
     effective_grid,
     grid_points,
+    select_in_every_way,
     select_parameters,
     suitable_normalisations,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "most_cautious_first",
     "most_central_first",
     "problem_folds",
+    "select_in_every_way",
     "select_parameters",
     "selection_key",
     "suitable_normalisations",

@@ -45,10 +45,10 @@ def generalized_curves(
     """
     method, points = trial.method, trial.points
     true, fold = _generalized_fold(data, held_out, settings["seen_test_fraction"], seed, trial.shared)
-    for seen, X, S in fold.examined(trial.normalisations):
+    for way, (seen, X, S) in enumerate(fold.examined(trial.normalisations)):
         pool = X if method.transductive else None
         targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False)
-        for model in method.fit_points(seen, points):
+        for model in trial.fit_points(seen, way):
             sides = model.adapt_to(targets).rank_sides(X, len(seen.S), 1)
             yield seen_unseen_curve(true, *sides, len(seen.S), settings["per_class"])
 

@@ -22,7 +22,15 @@ from aezsl.selection.calibration import generalized_scores
 from aezsl.selection.folds import problem_folds
 from aezsl.selection.side_by_side import Generalized, examine_folds
 from aezsl.selection.store import SelectionStore, selection_key
-from aezsl.selection.ties import compared_to_best, lead, most_cautious_first, most_central_first, moved_to_front, n_tied
+from aezsl.selection.ties import (
+    clearly_best,
+    compared_to_best,
+    lead,
+    most_cautious_first,
+    most_central_first,
+    moved_to_front,
+    n_tied,
+)
 from aezsl.selection.validation import Trial
 
 log = logging.getLogger(__name__)
@@ -39,16 +47,24 @@ class Selected(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What is searched, and how it is judged: see ``select_parameters``."""
+    """What is searched, and how it is judged: see ``select_in_every_way``."""
 
     init: Values
     grid: Grid
     ways: Sequence[Normalisation]
+    going_with: Sequence[Values]
     settings: Values
     calibration: Values | None
 
 
 def select_parameters(
+    name: str, problem: Problem, init: Values, grid: Grid, settings: Values, store: SelectionStore, **options: Any
+) -> Selected:
+    """The parameters to use, and the normalisation; arguments as in ``select_in_every_way``."""
+    return select_in_every_way(name, problem, init, grid, settings, store, **options)[0]
+
+
+def select_in_every_way(
     name: str,
     problem: Problem,
     init: Values,
@@ -57,40 +73,51 @@ def select_parameters(
     store: SelectionStore,
     normalisations: Sequence[Normalisation] | None = None,
     calibration: Values | None = None,
-) -> Selected:
-    """The parameters to use, ``init`` and the grid's best point on validation classes, and the normalisation.
+    going_with: Sequence[Values] | None = None,
+) -> list[Selected]:
+    """What to use in every normalisation: ``init`` and the grid's best point on validation classes. The best is first.
 
     settings : see ``class_folds``, and a ``criterion``. store : keeps the scores of all points; a former table is taken
     over where data, settings and code are still the same. normalisations : those of the problem among which to choose,
-    by default all; of equal ones the first is taken. calibration : of the generalized setting, where the criterion is
-    one of it (see ``generalized_scores``); otherwise parameters are chosen for accuracy on the validation classes.
+    by default all; the first is taken unless another is clearly better. calibration : of the generalized setting, where
+    the criterion is one of it (see ``generalized_scores``); otherwise parameters are chosen for accuracy on the
+    validation classes.
+    going_with : parameters that go with each normalisation, such as those of a base that were chosen in it.
     """
     ways = list(problem.normalisations if normalisations is None else normalisations)
+    fixed = [{}] * len(ways) if going_with is None else [dict(values) for values in going_with]
     points = grid_points(grid)
     if calibration is None or settings.get("criterion") == "accuracy":
         settings, calibration = {**settings, "criterion": "accuracy"}, None
-    described = {"ways": ways, "calibration": calibration and dict(calibration)}
+    described = {"ways": ways, "going_with": fixed, "calibration": calibration and dict(calibration)}
     key = selection_key(problem.seen_fingerprint, name, dict(init), dict(grid), dict(settings), described)
     table = store.find(key, len(ways) * len(points))
     if table is not None:
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
     else:
-        table = _score_points(name, problem, Search(init, grid, ways, settings, calibration)).assign(key=key)
+        table = _score_points(name, problem, Search(init, grid, ways, fixed, settings, calibration)).assign(key=key)
         store.save(table)
-    way, point = divmod(int(table["point"].iloc[0]), len(points))
-    selected = Selected({**init, **points[point]}, ways[way])
+    best = table[table["best_in_way"]] if "best_in_way" in table else table[:1]
+    found = [divmod(int(number), len(points)) for number in best["point"]]
+    selected = [Selected({**init, **fixed[way], **points[point]}, ways[way]) for way, point in found]
+    _say(name, problem, grid, settings, table, selected[0])
+    return selected
+
+
+def _say(name: str, problem: Problem, grid: Grid, settings: Values, table: pd.DataFrame, chosen: Selected) -> None:
+    """What was chosen, how clear the choice is, and what another normalisation would have given."""
     criterion = settings["criterion"]
-    log.info("%s: chose %s (validation %s %.4f)", name, selected.parameters, criterion, table["mean"].iloc[0])
+    log.info("%s: chose %s (validation %s %.4f)", name, chosen.parameters, criterion, table["mean"].iloc[0])
     if len(table) > 1:
         log.info(
             "%s: best %.4f, second %.4f, standard error %.4f: %d of %d points are within one of the best",
             name, *lead(table, _n_samples(problem, settings)), len(table),
         )  # fmt: skip
-    if len(ways) > 1:
-        first = table.loc[table["point"] < len(points), "mean"].max()
-        own_way, first_way = in_words(selected.normalisation), in_words(ways[0])
-        log.info("%s: chose %s; %s would have given %.4f", name, own_way, first_way, first)
-    own = table[table["point"] // len(points) == way]
+    own = table
+    if "best_in_way" in table:
+        best = table[table["best_in_way"]].sort_values("point")
+        log.info("%s: chose %s; by way: %s", name, in_words(chosen.normalisation), _scores_by_way(best))
+        own = table[(table[list(PARTS)] == table[list(PARTS)].iloc[0]).all(axis=1)]
     if (tied := n_tied(own)) > 1:
         classes = len(set(np.concatenate(problem_folds(problem, settings)).tolist()))
         log.warning(
@@ -103,7 +130,13 @@ def select_parameters(
             classes,
             "cautious" if method_class(name).cautious_by.keys() & grid.keys() else "central",
         )
-    return selected
+
+
+def _scores_by_way(best: pd.DataFrame) -> str:
+    return ", ".join(
+        f"{features} and {semantics} {mean:.4f}"
+        for features, semantics, mean in zip(*(best[column] for column in (*PARTS, "mean")), strict=True)
+    )
 
 
 def suitable_normalisations(name: str, problem: Problem, init: Values) -> list[Normalisation]:
@@ -124,7 +157,7 @@ def _n_samples(problem: Problem, settings: Values) -> int:
 
 def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
     """All points in all normalisations, the one to choose first."""
-    init, grid, ways, settings, calibration = search
+    init, grid, ways, going_with, settings, calibration = search
     if len(ways) * len(grid_points(grid)) == 1:  # nothing to choose, and the method may be slow to fit
         return pd.DataFrame({"point": [0], "mean": [float("nan")]})
     table = cross_validate(
@@ -137,6 +170,7 @@ def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
         [problem.pending(way) for way in ways],
         problem.shared,
         None if calibration is None else Generalized(settings["criterion"], calibration, settings["seed"]),
+        going_with,
     )
     table.insert(0, "point", range(len(table)))
     n_samples = _n_samples(problem, settings)
@@ -144,17 +178,28 @@ def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
 
 
 def _best_first(name: str, table: pd.DataFrame, grid: Grid, n_samples: int) -> pd.DataFrame:
-    """The table in the order of its scores, with the point to choose first: one in the normalisation of the best score.
+    """The table in the order of its scores, with the point to choose first.
 
-    Whether points tie is a question of the grid: those in other normalisations come behind.
+    Whether points tie is a question of the grid, in each normalisation by itself. Where there are several,
+    ``best_in_way`` marks the point that would be chosen in each; the first of them is used unless the best score of
+    another one is clearly ahead of its own (``clearly_best``).
     """
+    several = PARTS[0] in table
+    ways = [own for _, own in table.groupby(list(PARTS), sort=False)] if several else [table]
+    ways = [own.sort_values("mean", ascending=False, kind="stable") for own in ways]
+    best = clearly_best([float(own["mean"].iloc[0]) for own in ways], n_samples)
+    ways.insert(0, ways.pop(best))
     table = table.sort_values("mean", ascending=False, kind="stable")
-    parts = [part for part in PARTS if part in table]
-    own = table[(table[parts] == table[parts].iloc[0]).all(axis=1)]
     cautious = {key: sign for key, sign in method_class(name).cautious_by.items() if key in grid}
-    if len(own) > 1:
-        own = most_cautious_first(own, cautious, n_samples) if cautious else most_central_first(own, grid)
-    return moved_to_front(table, own.index[0])
+    first = [
+        (most_cautious_first(own, cautious, n_samples) if cautious else most_central_first(own, grid)).index[0]
+        if len(own) > 1
+        else own.index[0]
+        for own in ways
+    ]
+    if several:
+        table["best_in_way"] = table.index.isin(first)
+    return moved_to_front(table, first[0])
 
 
 def effective_grid(name: str, grid: Grid) -> dict[str, Sequence[Any]]:
@@ -191,6 +236,7 @@ def cross_validate(
     normalisations: Sequence[Normalisation] = (NOTHING,),
     shared: Once | None = None,
     generalized: Generalized | None = None,
+    going_with: Sequence[Values] | None = None,
 ) -> pd.DataFrame:
     """Scores on the validation classes, for every point of the grid in every normalisation.
 
@@ -199,6 +245,7 @@ def cross_validate(
     normalisations : by which X and S are brought to scale, means and scales from what a fold learns from alone.
     shared : keeps the folds' decompositions for other methods that are validated on the same folds.
     generalized : what is scored where validation classes compete with seen ones; without, mean per-class accuracy.
+    going_with : parameters that go with each normalisation.
     """
     shared = Once() if shared is None else shared
     points = grid_points(grid)
@@ -206,7 +253,7 @@ def cross_validate(
     bar = progress_bar(total=total, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
 
     with bar, small_products():
-        trial = Trial(method, points, normalisations, shared)
+        trial = Trial(method, points, normalisations, shared, going_with)
         by_fold = examine_folds(folds, trial, (X, y, S), generalized, bar.update)
         found = list(zip(*by_fold, strict=True))
     if generalized:

@@ -43,16 +43,30 @@ def standard_error(score: float, n_samples: int) -> float:
     return float(np.sqrt(score * (1 - score) / n_samples))
 
 
+def clearly_best(scores: Sequence[float], n_samples: int) -> int:
+    """The place of the best score if it is ahead of the first by more than the standard error of a difference, else 0.
+
+    n_samples : validation samples behind a score. The error is that of two independent shares; scores on the same
+    samples differ by less, but those of one class go together, and validation classes are few.
+    """
+    best = int(np.argmax(scores))
+    error = np.sqrt(2) * standard_error(scores[best], n_samples)
+    return best if scores[best] > scores[0] + error else 0
+
+
 def most_cautious_first(table: pd.DataFrame, by: Mapping[str, int], n_samples: int) -> pd.DataFrame:
     """The table with the row to choose first: the most cautious of those that chance can hardly tell from the best.
 
-    by: whether larger (+1) or smaller (-1) values of a parameter are more cautious, the most important parameter first.
+    by: whether larger (+1) or smaller (-1) values of a parameter are more cautious, the most important parameter first;
+    None, which leaves something out, is the most cautious of all.
     n_samples: validation samples behind a score; a point within one standard error of the best is as good as the best.
     """
     best = float(table["mean"].max())
     as_good = table[table["mean"] >= best - standard_error(best, n_samples)]
+    numbers = {name: pd.to_numeric(as_good[name]).fillna(sign * np.inf) for name, sign in by.items()}
     ascending = [*(sign < 0 for sign in by.values()), False]
-    return moved_to_front(table, as_good.sort_values([*by, "mean"], ascending=ascending, kind="stable").index[0])
+    ordered = as_good.assign(**numbers).sort_values([*by, "mean"], ascending=ascending, kind="stable")
+    return moved_to_front(table, ordered.index[0])
 
 
 def most_central_first(table: pd.DataFrame, grid: Mapping[str, Sequence[Any]]) -> pd.DataFrame:

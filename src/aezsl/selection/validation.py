@@ -73,6 +73,12 @@ class Trial(NamedTuple):
     points: Sequence[Values]
     normalisations: Sequence[Normalisation]
     shared: Once  # keeps what methods on the same folds have in common
+    going_with: Sequence[Values] | None = None  # parameters that go with each normalisation
+
+    def fit_points(self, seen: SeenData, way: int) -> Iterator[ZeroShotClassifier]:
+        """The method at every point, fitted on a fold in the normalisation of this number."""
+        fixed = {} if self.going_with is None else self.going_with[way]
+        return self.method.fit_points(seen, [{**fixed, **point} for point in self.points])
 
 
 def conventional_scores(trial: Trial, data: SeenArrays, held_out: Labels) -> Iterator[float]:
@@ -81,7 +87,7 @@ def conventional_scores(trial: Trial, data: SeenArrays, held_out: Labels) -> Ite
     y_val, examined = _examine(trial, data, held_out)
     everyone = np.arange(len(y_val))
     pools = [everyone, long_tail(y_val)] if method.long_tailed_validation else [everyone]
-    for seen, X, S in examined:
+    for way, (seen, X, S) in enumerate(examined):
         tasks = []
         for rows in pools:
             part = X[rows]
@@ -89,7 +95,7 @@ def conventional_scores(trial: Trial, data: SeenArrays, held_out: Labels) -> Ite
                 part = np.asarray(part)
             pool = None if isinstance(part, Rows) else part
             tasks.append((y_val[rows], part, Targets(S, pool, len(points), progress=False)))
-        for model in method.fit_points(seen, points):
+        for model in trial.fit_points(seen, way):
             yield float(np.mean([per_class_accuracy(y, predict(model.adapt_to(on), part)) for y, part, on in tasks]))
 
 

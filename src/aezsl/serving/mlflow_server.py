@@ -140,7 +140,7 @@ def _by_column(listed: Any, names: Any) -> dict[str, list[Any]]:
 
 
 def _decoded(number: int, value: Any) -> Any:
-    """The content of an image from base64; what is no text is left for those who say which row is wrong."""
+    """The content of an image from base64; what is not text is left for those who say which row is wrong."""
     try:
         return base64.b64decode(value) if isinstance(value, str) else value
     except ValueError as error:

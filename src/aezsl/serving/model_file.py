@@ -82,7 +82,13 @@ class ModelFolder:
         """The model of a method; an error says how to make it."""
         path = self.folder / method / "model.npz"
         if path.is_file():
-            return load_trained(path)
+            trained, name = load_trained(path), method.removeprefix("gzsl_")
+            if name in METHODS and method_name(trained.model) != name:
+                raise DataError(
+                    f"{path} is a model of {method_name(trained.model)}, not of {name}: put it where it was, or run "
+                    f"kedro run --pipeline={method} again, with the same --env and --params"
+                )
+            return trained
         if method.removeprefix("gzsl_") not in METHODS and method not in self.trained():
             raise DataError(f"unknown method {method!r}; trained here are: {', '.join(self.trained()) or 'none'}")
         raise DataError(

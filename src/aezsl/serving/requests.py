@@ -84,7 +84,7 @@ def columns_of(rows: Any) -> Rows:
 
 
 def refuse_unknown(what: str, names: Iterable[Any], known: Collection[str]) -> None:
-    """Refuse a name that is none of the known ones, with the nearest of them."""
+    """Refuse a name that is not a known one, with the nearest of them."""
     for name in names:
         if name not in known:
             close = get_close_matches(str(name), known, n=1)

@@ -16,7 +16,7 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 from kedro.utils import load_obj
 
-from aezsl.commands.repeat.finished import FinishedMethods
+from aezsl.commands.repeat.finished import FinishedMethods, load_mapping
 from aezsl.commands.repeat.runner import MethodAfterMethod
 from aezsl.commands.repeat.tracking import ParentRun, SplitHooks, close_runs
 from aezsl.errors import DataError
@@ -117,8 +117,10 @@ class Repeat:
             for key, value in context.params[section].items()
             if f"{section}.{key}" not in ("split.seed", "split.folder")
         }
-        former = catalog.load("repeat") if catalog.exists("repeat") else {"settings": {}}
-        then = former["settings"]
+        former = load_mapping(catalog, "repeat")
+        then = former.get("settings", {})
+        if not isinstance(then, dict):
+            former, then = {}, {}
         changed = [key for key in then if key in now and then[key] != now[key]]
         if changed:
             what = "; ".join(f"{key} was {then[key]!r}, is {now[key]!r}" for key in changed)

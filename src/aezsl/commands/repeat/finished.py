@@ -1,18 +1,22 @@
 """Which methods of a split are finished, so that a repeat need not compute them again."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from kedro.framework.context import KedroContext
-from kedro.io import CatalogProtocol
+from kedro.io import CatalogProtocol, DatasetError
 from kedro.pipeline import Node, Pipeline
 from kedro.runner import SequentialRunner
 
 from aezsl.datasets.figure import FigureDataset
+from aezsl.errors import AezslError
 from aezsl.methods import METHODS
 from aezsl.reporting.over_splits import setting_of
 from aezsl.selection import selection_key
+
+log = logging.getLogger(__name__)
 
 #: Parameters beside those of the method that a result depends on once its problem is given.
 SHARED = ("selection", "evaluation", "calibration")
@@ -44,7 +48,7 @@ class FinishedMethods:
             return []
         wanted = sorted({f"{setting_of(name)}problem_summary" for name in marked})
         SequentialRunner().run(pipeline.to_outputs(*wanted), self._catalog)
-        return [name for name in marked if self._mark(name) == self._key(name)]
+        return [name for name in marked if self._mark(name) == self._key(name) and self._is_measured(name)]
 
     def mark(self, name: str) -> None:
         """Say that the method is finished on the problem that was assembled last."""
@@ -92,8 +96,12 @@ class FinishedMethods:
         return bool(outputs) and all(isinstance(output, FigureDataset) for output in outputs)
 
     def _mark(self, name: str) -> str:
-        dataset = f"{name}.finished"
-        return str(self._catalog.load(dataset)["key"]) if self._catalog.exists(dataset) else ""
+        """The key under which a method was finished; none where that cannot be read any more."""
+        return str(load_mapping(self._catalog, f"{name}.finished").get("key", ""))
+
+    def _is_measured(self, name: str) -> bool:
+        found = load_mapping(self._catalog, f"{name}.metrics")
+        return bool(found) and all(isinstance(value, int | float) for value in found.values())
 
     def _key(self, name: str) -> str:
         fingerprint = self.summary(setting_of(name))["problem_fingerprint"]
@@ -104,6 +112,18 @@ class FinishedMethods:
             own[method] = self._parameters[method]
             method = METHODS[method].refines
         return selection_key(fingerprint, name, own, shared, self._candidates)
+
+
+def load_mapping(catalog: CatalogProtocol[Any, Any], name: str) -> dict[str, Any]:
+    """What a former repeat has left; empty, with a warning, where it is damaged: it is made again."""
+    try:
+        found = catalog.load(name) if catalog.exists(name) else {}
+    except (DatasetError, AezslError) as error:
+        found = error
+    if isinstance(found, dict):
+        return found
+    log.warning("%s of a former repeat is damaged and is made again (%s)", name, found)
+    return {}
 
 
 def _registered(name: str) -> bool:

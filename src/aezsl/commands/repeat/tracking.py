@@ -15,7 +15,7 @@ from aezsl.runs.tracked import TrackedRun
 
 
 class ParentRun:
-    """The run of a whole repeat. A resumed repeat goes on with the one it began; without tracking there is none."""
+    """The run of a whole repeat. A resumed repeat continues the one it began; without tracking there is none."""
 
     def __init__(self, context: KedroContext, former: str | None, name: str) -> None:
         self._run: TrackedRun | None = None

@@ -13,10 +13,20 @@ from aezsl.serving.trained import TrainedModel
 
 
 def refine_labels(
-    trained: TrainedModel, base_classifier: TargetClassifier, problem: Problem, normalisation: Normalisation
+    trained: TrainedModel,
+    base: TrainedModel,
+    base_normalisation: Normalisation,
+    base_classifier: TargetClassifier,
+    problem: Problem,
+    normalisation: Normalisation,
 ) -> tuple[TargetClassifier, pd.DataFrame, dict[str, Any]]:
-    """The labels that the adapted base gives to the pool, refined; what every round did, and the cost."""
+    """The labels that the adapted base gives to the pool, refined; what every round did, and the cost.
+
+    A method with a base of its own, in another normalisation, adapts that one as well.
+    """
     model: Any = trained.model
+    if normalisation != base_normalisation or not model.starts_from(base.model):
+        return adapt_to_pool(trained, problem, normalisation)
     pool = problem.normalised(normalisation).X_test
     with Cost("adapt") as cost:
         classifier = model.improve(base_classifier, pool) if len(pool) else base_classifier

@@ -12,6 +12,7 @@ def create_pipeline(method: Entry) -> Pipeline:
     """How a method with a pool adapts; the caller puts it under its namespace and names the base's datasets."""
     inputs = {"trained": "model", "problem": "problem", "normalisation": "normalisation"}
     if method.refines:
+        inputs |= {"base": "base_model", "base_normalisation": "base_normalisation"}
         inputs["base_classifier"] = "base_classifier"
     function = refine_labels if method.refines else adapt_to_pool
     return Pipeline(

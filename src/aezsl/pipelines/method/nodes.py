@@ -16,9 +16,10 @@ from aezsl.methods import METHODS, TargetClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.methods.seen import SeenData
 from aezsl.selection import (
+    Selected,
     SelectionStore,
     effective_grid,
-    select_parameters,
+    select_in_every_way,
     suitable_normalisations,
     validated_confidence,
 )
@@ -32,20 +33,28 @@ def select(
     selection: Values,
     store: SelectionStore,
     name: str,
-    base_chosen: Values | None = None,
-    base_normalisation: Normalisation | None = None,
+    base_alternatives: list[dict[str, Any]] | None = None,
     calibration: Values | None = None,
     variant: Values | None = None,
-) -> tuple[dict[str, Any], Normalisation, dict[str, Any]]:
-    """The parameters and the normalisation to use, chosen on validation classes; and among which values.
+) -> tuple[dict[str, Any], Normalisation, dict[str, Any], list[dict[str, Any]]]:
+    """The parameters and the normalisation to use, chosen on validation classes; among which values; alternatives.
 
-    A method that refines another keeps what was chosen for that one alone. variant : parameters that have one value
-    whatever the configuration says.
+    A method that refines another starts, in every normalisation, from what was chosen for that one alone in it.
+    variant : parameters that have one value whatever the configuration says. The alternatives are what would be used
+    in each normalisation, what is used first.
     """
-    init = {**(base_chosen or {}), **method["init"], **(variant or {})}
+    init = {**method["init"], **(variant or {})}
     grid = effective_grid(name, method["grid"])
-    ways = [base_normalisation] if base_normalisation else suitable_normalisations(name, problem, init)
-    return *select_parameters(name, problem, init, grid, selection, store, ways, calibration), grid
+    ways, going_with = suitable_normalisations(name, problem, init), None
+    if base_alternatives:
+        bases = [Selected(**one) for one in base_alternatives]
+        bases.sort(
+            key=lambda base: ways.index(base.normalisation)
+        )  # the first one is taken unless another is clearly better
+        ways = [base.normalisation for base in bases]
+        going_with = [{key: base.parameters[key] for key in base.parameters.keys() - init.keys()} for base in bases]
+    found = select_in_every_way(name, problem, init, grid, selection, store, ways, calibration, going_with)
+    return *found[0], grid, [one._asdict() for one in found]
 
 
 def calibrate_confidence(
@@ -91,10 +100,23 @@ def fit_by_epochs(
 
 
 def fit_around_base(
-    base: TrainedModel, problem: Problem, normalisation: Normalisation, chosen: Values, confidence: Values, name: str
+    base: TrainedModel,
+    base_normalisation: Normalisation,
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: Values,
+    recipe: Recipe,
+    confidence: Values,
+    name: str,
 ) -> tuple[TrainedModel, dict[str, Any]]:
-    """The method around the base that is fitted already, with the base's recipe; and what its own part cost."""
-    own, model = problem.normalised(normalisation), cast(Any, make_method(name, **chosen))
+    """The method around the base that is fitted already, and what its own part cost.
+
+    Where the method works in another normalisation than the base by itself, it fits one of its own.
+    """
+    model = cast(Any, make_method(name, **chosen))
+    if normalisation != base_normalisation or not model.starts_from(base.model):
+        return fit(problem, normalisation, chosen, recipe, confidence, name)
+    own = problem.normalised(normalisation)
     with Cost("fit") as cost:
         model.fit_around(base.model, SeenData(own.X_train, own.y_train, own.S_seen))
     return TrainedModel(model, base.recipe, Confidence(**confidence)), cost.measured

@@ -49,8 +49,8 @@ def _select(method: Entry, setting: str, variant: dict[str, Any] | None) -> Node
     if setting == "gzsl":
         inputs["calibration"] = "params:calibration"
     if method.refines:
-        inputs |= {"base_chosen": "base_chosen", "base_normalisation": "base_normalisation"}
-    outputs = ["chosen", "normalisation", "grid"]
+        inputs["base_alternatives"] = "base_alternatives"
+    outputs = ["chosen", "normalisation", "grid", "alternatives"]
     return node(with_fixed(select, name=method.name, variant=variant), inputs, outputs, name="select_parameters")
 
 
@@ -67,11 +67,11 @@ def _calibrate(method: Entry) -> Node:
 
 
 def _fit(method: Entry) -> list[Node]:
-    inputs = {"problem": "problem", "normalisation": "normalisation", "chosen": "chosen", "confidence": "confidence"}
+    names = ("problem", "normalisation", "chosen", "confidence")
+    inputs = {"recipe": "problem_recipe", **{name: name for name in names}}
     if method.refines:
-        inputs["base"] = "base_model"
+        inputs |= {"base": "base_model", "base_normalisation": "base_normalisation"}
         return [node(with_fixed(fit_around_base, name=method.name), inputs, ["model", "fit_cost"], name="fit_model")]
-    inputs["recipe"] = "problem_recipe"
     if not method.epochs:
         return [node(with_fixed(fit, name=method.name), inputs, ["model", "fit_cost"], name="fit_model")]
     inputs["checkpoint"] = "checkpoint"

@@ -57,7 +57,7 @@ def names_read(texts: Mapping[str, str]) -> dict[str, Any]:
     """Names that the files themselves take from the command line, and their kinds.
 
     ``${runtime_params:name,default}`` is a text (most are paths) or, by its default, true or false; null too, where
-    work can go on without it, as in ``imagenet.features=null``: images instead of stored features. What
+    the work is possible without it, as in ``imagenet.features=null``: images instead of stored features. What
     ``${given:name,default}`` makes of a value is checked where it ends, among the globals.
     """
     found = {}
