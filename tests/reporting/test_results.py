@@ -5,7 +5,9 @@ import json
 import pytest
 
 from aezsl.errors import DataError
-from aezsl.reporting.results import Results
+from aezsl.reporting.results import ENTRIES, Results
+
+SIZES = dict.fromkeys(ENTRIES["summary"], 3)
 
 
 def read(tmp_path, file, content, name="eszsl"):
@@ -26,6 +28,8 @@ def read(tmp_path, file, content, name="eszsl"):
         ("metrics.json", b"\xff", "codec"),
         ("record.json", '{"fit_seconds": true}', "fit_seconds must be a number"),
         ("summary.json", '{"n_seen": 3}', "it has no n_unseen"),
+        ("summary.json", json.dumps(SIZES | {"n_unseen": 0}), "n_unseen must be above 0, got 0"),
+        ("summary.json", json.dumps(SIZES | {"n_test": -1}), "n_test must not be below 0, got -1"),
         ("mapping.json", "{}", "it has no class_name"),
         ("per_class.csv", "class_name,images\na,1\n", "it has no accuracy"),
         ("per_class.csv", "class_name,images,accuracy\na,1,x\n", "accuracy must be a number"),
@@ -43,6 +47,11 @@ def test_a_file_that_is_not_a_result_is_named(tmp_path, file, content, told):
 
 def test_what_is_not_known_is_left_out(tmp_path):
     assert read(tmp_path, "metrics.json", json.dumps({"accuracy": 0.5, "hit_at_5": None})) == {"accuracy": 0.5}
+
+
+def test_a_problem_may_leave_out_no_class_and_have_no_test_image(tmp_path):
+    summary = SIZES | {"n_classes_without_vector": 0, "n_test": 0}
+    assert read(tmp_path, "summary.json", json.dumps(summary)) == summary
 
 
 def test_names_of_classes_stay_names(tmp_path):

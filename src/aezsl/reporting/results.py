@@ -157,5 +157,7 @@ def _check_numbers(kind: str, found: Mapping[str, Sequence[Any]]) -> None:
         for value in values if _is_number(kind, name) else ():
             if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > MOST:
                 raise ValueError(f"{name} must be a number, got {value!r}"[:200])
-            if name.startswith("n_") and not value > 0:
+            if name.startswith("n_") and value < 0:
+                raise ValueError(f"{name} must not be below 0, got {value!r}")
+            if name == "n_unseen" and not value > 0:  # the page divides by it; of other things there may be none
                 raise ValueError(f"{name} must be above 0, got {value!r}")
