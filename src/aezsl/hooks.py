@@ -15,6 +15,7 @@ from aezsl.config import ConfigLoader
 from aezsl.errors import NotReadyError
 from aezsl.machine.provenance import Cost, git_commit, peak_memory_mb
 from aezsl.runs.asked import check_pipelines
+from aezsl.runs.commands import next_command
 from aezsl.runs.subject import (
     BENCHMARK,
     KIND,
@@ -66,22 +67,9 @@ def _require_model(run_params: dict[str, Any], pipeline: Pipeline, catalog: Data
     registered = settings["model"] and "found_model" in pipeline.all_outputs()  # one of MLflow's: none is needed here
     if method not in trained and not registered:
         raise NotReadyError(
-            f"{method} has not been trained yet: {_training_command(method, run_params)}; "
+            f"{method} has not been trained yet: {next_command(run_params, method)}; "
             f"trained are: {', '.join(trained) or 'none'}"
         )
-
-
-def _training_command(method: str, run_params: dict[str, Any]) -> str:
-    """What to type, with the data set that this command names."""
-    given = {
-        f"{section}.{name}": value
-        for section, values in (run_params.get("runtime_params") or {}).items()
-        if section != "predict" and isinstance(values, dict)
-        for name, value in values.items()
-    }
-    env = f" --env={run_params['env']}" if run_params.get("env") else ""
-    params = ",".join(f"{name}={value}" for name, value in given.items())
-    return f"kedro run{env} --pipeline={method}" + (f" --params={params}" if params else "")
 
 
 def _prepare_tracking(config: ConfigLoader) -> None:

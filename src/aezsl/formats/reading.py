@@ -155,4 +155,4 @@ def warn_of_missing(images: pd.DataFrame) -> None:
     """Say how many listed images are not on disk: features may come from a file, so this is not an error yet."""
     missing = [path for path in images["path"] if not os.path.exists(path)]
     if missing:
-        logger.warning("%d of %d listed images are not on disk: %s", len(missing), len(images), first_few(missing))
+        logger.warning("%d of %d listed images are not on disk, such as %s", len(missing), len(images), missing[0])

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.machine.console import VERBOSE
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
+from aezsl.runs.commands import next_command
 from aezsl.runs.crash import LOG_FILE
 from aezsl.runs.subject import main_method
 from aezsl.selection import expected_accuracy, problem_folds
@@ -100,7 +100,7 @@ def _results(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]
     if main in unmeasured:
         sentences += _expectations(catalog, main)
     if f"{main}.record" in outputs:
-        command = partial(_command, run_params)
+        command = partial(next_command, run_params)
         sentences.append(better_method(main, _accuracies(catalog, main), BEST_KNOWN, command))
     return [results_table(results), "\n".join(sentence for sentence in sentences if sentence)]
 
@@ -165,33 +165,22 @@ def _short(catalog: DataCatalog, name: str) -> Path:
 
 
 def _next_commands(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> list[str]:
-    """What to type next, as this command was typed: with its environment and its data set."""
+    """What to type next, as this command was typed: with its environment and its parameters."""
     main = main_method(run_params)
     commands = []
     if any(name.endswith(".metrics") for name in outputs):
-        commands.append((_command(run_params, "report"), "one page of everything that was run"))
+        commands.append((next_command(run_params, "report"), "one page of everything that was run"))
     if f"{main}.model" in outputs:
         new_images = {"method": main, "predict.images": "<folder>"}
-        commands.append((_command(run_params, "predict", new_images), "names for new images"))
+        if catalog.load("params:feature_extraction")["backbone"] == "file":
+            new_images["predict.backbone"] = "<what made the file>"
+        commands.append((next_command(run_params, "predict", new_images), "names for new images"))
     if "new_predictions" in outputs and "mlflow_model" not in outputs:
         commands.append(
-            (_command(run_params, "export", {"method": catalog.load("params:predict")["method"]}), "to serve")
+            (next_command(run_params, "export", {"method": catalog.load("params:predict")["method"]}), "to serve")
         )
     if "mlflow_model" in outputs:
         serve = f"mlflow models serve --model-uri {_short(catalog, 'mlflow_model')} --env-manager local --port 5001"
         commands.append((serve, "see src/aezsl/serving/README.md"))
     lines = [f"{command}   # {why}" for command, why in commands]
     return [*lines, f"(all lines: {LOG_FILE}; {VERBOSE}=1 shows them)"]
-
-
-def _command(run_params: dict[str, Any], pipeline: str, more: Mapping[str, str] | None = None) -> str:
-    """``kedro run`` for another pipeline on the same data: names and places of data sets that were given stay."""
-    given = {
-        f"{section}.{name}": value
-        for section, values in (run_params.get("runtime_params") or {}).items()
-        if section == run_params.get("env") and isinstance(values, Mapping)
-        for name, value in values.items()
-    }
-    env = f" --env={run_params['env']}" if run_params.get("env") else ""
-    params = ",".join(f"{name}={value}" for name, value in {**given, **(more or {})}.items())
-    return f"kedro run{env} --pipeline={pipeline}" + (f" --params={params}" if params else "")

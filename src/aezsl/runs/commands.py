@@ -1,0 +1,28 @@
+"""Commands to type next, on the data of the one that was typed."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+#: Sections of parameters that are about one command, not about the problem.
+OF_ONE_COMMAND = ("predict", "export")
+
+
+def next_command(run_params: Mapping[str, Any], pipeline: str, more: Mapping[str, str] | None = None) -> str:
+    """``kedro run`` for another pipeline on the same problem: whatever was given stays, but settings of a method."""
+    from aezsl.methods import METHODS
+
+    left_out = {*OF_ONE_COMMAND, *METHODS}
+    sections = (run_params.get("runtime_params") or {}).items()
+    given = {name: values for name, values in sections if isinstance(values, Mapping) and name not in left_out}
+    env = f" --env={run_params['env']}" if run_params.get("env") else ""
+    params = ",".join(f"{name}={value}" for name, value in {**dict(_flat(given)), **(more or {})}.items())
+    return f"kedro run{env} --pipeline={pipeline}" + (f" --params={params}" if params else "")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Parameters by their full names, as the command line takes them."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", "null" if value is None else str(value)
