@@ -16,7 +16,7 @@ from aezsl.runs.commands import next_command
             "kedro run --env=cub --pipeline=report --params=cub.root=/birds,feature_extraction.path=my.npz",
         ),
         ("cub", {"cub": {"unseen_list": None}}, "kedro run --env=cub --pipeline=report --params=cub.unseen_list=null"),
-        (None, {"a": {"b": {"c": True}}}, "kedro run --pipeline=report --params=a.b.c=True"),
+        (None, {"a": {"b": {"c": True}}}, "kedro run --pipeline=report --params=a.b.c=true"),
         # Of one method, or of one command.
         (
             None,

@@ -32,18 +32,27 @@ def predictions(n, **columns):
 
 def test_long_names_are_cut_and_underscores_are_blanks():
     assert short_name("polar_bear") == "polar bear"
+    assert short_name("001.Black_footed_Albatross") == "Black footed Albatross"
+    assert [short_name(name) for name in ("007", "3.5_inch", "100.5")] == ["007", "3.5 inch", "100.5"]
     assert short_name("x" * LONGEST_NAME) == "x" * LONGEST_NAME
     assert short_name("x" * (LONGEST_NAME + 1)) == "x" * (LONGEST_NAME - 1) + "…"
 
 
-def test_a_name_with_dollars_is_shown_as_it_is():
-    images = pd.DataFrame({"image_id": ["0"], "path": ["nowhere.png"]})
+@pytest.fixture
+def damaged(tmp_path):
+    """A file that is there, and is not an image."""
+    (tmp_path / "damaged.png").touch()
+    return str(tmp_path / "damaged.png")
+
+
+def test_a_name_with_dollars_is_shown_as_it_is(damaged):
+    images = pd.DataFrame({"image_id": ["0", "1"], "path": damaged})
     texts = rendered(draw_gallery(predictions(2, true=[FORMULA, "$"]), images, SETTINGS))
     assert {"✓ $\\frac$ of it", "✗ $\\frac$ of it\n($)", "no image"} <= texts
 
 
-def test_a_gallery_is_no_larger_than_its_images_fill():
-    images = pd.DataFrame({"image_id": [str(i) for i in range(99)], "path": "nowhere.png"})
+def test_a_gallery_is_no_larger_than_its_images_fill(damaged):
+    images = pd.DataFrame({"image_id": [str(i) for i in range(99)], "path": damaged})
     settings = {**SETTINGS, "rows": 3}
     sizes = [draw_gallery(predictions(n), images, settings).get_size_inches() for n in (3, 12, 99)]
     assert [size[0] for size in sizes] == pytest.approx([4.5, 15, 15])
@@ -51,10 +60,10 @@ def test_a_gallery_is_no_larger_than_its_images_fill():
     assert "0 images" in rendered(draw_gallery(predictions(0), images, SETTINGS))
 
 
-def test_long_names_have_two_lines_and_files_keep_theirs():
+def test_long_names_have_two_lines_and_files_keep_theirs(damaged):
     names = {"image_id": ["IMG_20240512_133312_HDR.jpg"], "predicted": "person in motorized wheelchair"}
     shown = predictions(1, **names)
-    texts = rendered(draw_gallery(shown, shown[["image_id"]].assign(path="nowhere.png"), SETTINGS))
+    texts = rendered(draw_gallery(shown, shown[["image_id"]].assign(path=damaged), SETTINGS))
     assert "person in motorized\nwheelchair 0.25\nIMG_20240512_133312_HD\nR.jpg" in texts
 
 
@@ -78,18 +87,27 @@ def test_images_fill_their_square_and_no_more(tmp_path):
         ({"probability": 0.2, "none_of_these": True}, "20% (none of these)"),
     ],
 )
-def test_an_image_that_nobody_has_named_has_its_file_and_how_sure_its_name_is(columns, surely):
+def test_an_image_that_nobody_has_named_has_its_file_and_how_sure_its_name_is(columns, surely, damaged):
     shown = predictions(1, image_id=["trip/fox 1.jpg"], predicted="fox", **columns)
-    images = shown[["image_id"]].assign(path="nowhere.png")
+    images = shown[["image_id"]].assign(path=damaged)
     assert f"fox {surely}\nfox 1.jpg" in rendered(draw_gallery(shown, images, SETTINGS))
 
 
-def test_without_images_the_gallery_is_a_table():
+@pytest.mark.parametrize("listed", [{"image_id": [], "path": []}, {"image_id": ["7", "8"], "path": "nowhere.png"}])
+def test_without_images_the_gallery_is_a_table(listed):
     shown = predictions(2, true=["cat", None], predicted="dog", image_id=["7", "8"])
-    figure = draw_gallery(shown, pd.DataFrame({"image_id": [], "path": []}), SETTINGS)
+    figure = draw_gallery(shown, pd.DataFrame(listed), SETTINGS)
     assert "no image" not in rendered(figure)
     texts = {cell.get_text().get_text() for cell in figure.axes[0].tables[0].get_celld().values()}
     assert texts == {"image", "is", "was called", "how sure", "7", "8", "cat", "dog", "0.25", ""}
+
+
+def test_of_images_that_are_partly_on_disk_those_are_shown(damaged):
+    shown = predictions(50, image_id=[f"{i}.jpg" for i in range(50)], predicted="fox")
+    images = shown[["image_id"]].assign(path=[damaged if i in (7, 33) else f"nowhere/{i}.jpg" for i in range(50)])
+    figure = draw_gallery(shown, images, SETTINGS)
+    assert {text for text in rendered(figure) if "fox" in text} == {"fox 0.25\n7.jpg", "fox 0.25\n33.jpg"}
+    assert figure.get_size_inches()[0] == pytest.approx(3)  # two tiles
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -1,7 +1,9 @@
 """The picture people look at: test images with what the model called them."""
 
 import math
+import os
 import textwrap
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.machine.files import split_member
 from aezsl.reporting.pictures import show_image
 from aezsl.reporting.style import (
     CAPTION_SIZE,
@@ -22,6 +25,7 @@ from aezsl.reporting.style import (
     Figure,
     figure_name,
     new_figure,
+    readable_name,
 )
 
 #: Inches from one image to the next.
@@ -31,19 +35,25 @@ TILE = 1.5
 def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict[str, Any]) -> Figure:
     """A grid of seeded, evenly drawn test images: right names in green, wrong ones in red with the true name.
 
-    Where there are fewer images than places the grid is smaller; where there are only features, it is a table.
+    Of images some of which are not on disk (features may come from a file) those are drawn that are; where there are
+    fewer than places the grid is smaller; where there is none, it is a table.
     An image that nobody has named has its file's name below the name it was given and how sure that is.
     """
-    columns = max(1, min(settings["columns"], len(predictions)))
-    rows = max(1, min(settings["rows"], math.ceil(len(predictions) / columns)))
-    shown = _draw_sample(predictions, rows * columns, settings["seed"])
-    shown = shown.merge(images[["image_id", "path"]], on="image_id", how="left")
-    if len(shown) and shown["path"].isna().all():
-        figure = _draw_table(shown)
+    places = settings["rows"] * settings["columns"]
+    drawn = _in_turns(predictions, settings["seed"]).merge(images[["image_id", "path"]], on="image_id", how="left")
+    on_disk = list(islice((row for row, path in enumerate(drawn["path"]) if _is_there(path)), places))
+    if len(drawn) and not on_disk:
+        figure = _draw_table(drawn.head(places))
         figure.suptitle(_title(predictions), fontsize=TITLE_SIZE, wrap=True)
-    else:
-        figure = _draw_tiles(shown, rows, columns, _title(predictions))
-    return figure
+        return figure
+    columns = max(1, min(settings["columns"], len(on_disk)))
+    rows = max(1, math.ceil(len(on_disk) / columns))
+    return _draw_tiles(drawn.iloc[on_disk], rows, columns, _title(predictions))
+
+
+def _is_there(path: Any) -> bool:
+    """Whether an image has a file, of its own or one that it is a member of; a table without it has NaN here."""
+    return isinstance(path, str) and os.path.exists((split_member(path) or (path,))[0])
 
 
 def _draw_tiles(shown: pd.DataFrame, rows: int, columns: int, title: str) -> Figure:
@@ -77,11 +87,11 @@ def _title(predictions: pd.DataFrame) -> str:
     return title
 
 
-def _draw_sample(predictions: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
-    """At most one image of each class while there are classes left, so that the picture shows variety."""
+def _in_turns(predictions: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """In seeded order, one image of each class in turn, so that the first ones show variety."""
     shuffled = predictions.sample(frac=1, random_state=seed)
     turn = shuffled.groupby(shuffled["true"].fillna(shuffled["predicted"])).cumcount()
-    return shuffled.iloc[np.argsort(turn.to_numpy(), kind="stable")[:size]]
+    return shuffled.iloc[np.argsort(turn.to_numpy(), kind="stable")]
 
 
 def _draw_table(shown: pd.DataFrame) -> Figure:
@@ -123,14 +133,14 @@ def _caption(row: Any) -> tuple[str, str]:
     """What stands above an image, and in which colour."""
     named = _wrapped(row.predicted)
     if pd.isna(row.true):
-        file = _wrapped(Path(str(row.image_id)).name, blanks=False)
+        file = _wrapped(Path(str(row.image_id)).name, is_file=True)
         return f"{named} {surely(row)}\n{file}", GREY
     if row.true == row.predicted:  # a tick says it too, for readers who do not see the colour
         return f"✓ {named}", GREEN
     return f"✗ {named}\n({_wrapped(row.true)})", RED
 
 
-def _wrapped(name: str, blanks: bool = True) -> str:
-    """A name in two lines at most, for matplotlib. blanks : instead of underscores, which a file's name keeps."""
-    name = name.replace("_", " ") if blanks else name
+def _wrapped(name: str, is_file: bool = False) -> str:
+    """A name in two lines at most, for matplotlib. is_file : it keeps its underscores."""
+    name = name if is_file else readable_name(name)
     return "\n".join(textwrap.wrap(name, LONGEST_NAME, max_lines=2, placeholder="…")).replace("$", r"\$")

@@ -1,5 +1,6 @@
 """How all figures look: readable at 400 px, told apart without colour, on a light background for print."""
 
+import re
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -19,9 +20,14 @@ TITLE_SIZE, TEXT_SIZE, CAPTION_SIZE = 12, 9, 7.5
 LONGEST_NAME = 22
 
 
+def readable_name(name: str) -> str:
+    """A class name for people: blanks instead of underscores, without the number before it that CUB has."""
+    return re.sub(r"^\d{3}\.(?=[^\W\d])", "", name).replace("_", " ")
+
+
 def short_name(name: str) -> str:
-    """A class name for people: blanks instead of underscores, cut where it is long."""
-    name = name.replace("_", " ")
+    """A readable name, cut where it is long."""
+    name = readable_name(name)
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 

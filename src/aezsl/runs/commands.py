@@ -1,5 +1,6 @@
 """Commands to type next, on the data of the one that was typed."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,4 +26,4 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", "null" if value is None else str(value)
+            yield f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value)
