@@ -48,11 +48,10 @@ def select(
     ways, going_with = suitable_normalisations(name, problem, init), None
     if base_alternatives:
         bases = [Selected(**one) for one in base_alternatives]
-        bases.sort(
-            key=lambda base: ways.index(base.normalisation)
-        )  # the first one is taken unless another is clearly better
+        # In the problem's order: the first one is taken unless another is clearly better.
+        bases.sort(key=lambda base: ways.index(base.normalisation))
         ways = [base.normalisation for base in bases]
-        going_with = [{key: base.parameters[key] for key in base.parameters.keys() - init.keys()} for base in bases]
+        going_with = [{key: value for key, value in base.parameters.items() if key not in init} for base in bases]
     found = select_in_every_way(name, problem, init, grid, selection, store, ways, calibration, going_with)
     return *found[0], grid, [one._asdict() for one in found]
 
