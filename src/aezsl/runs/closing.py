@@ -14,6 +14,7 @@ from kedro.pipeline import Node, Pipeline
 from aezsl.data.problem import Problem
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.machine.console import VERBOSE
+from aezsl.machine.progress import say
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
 from aezsl.runs.commands import next_command
@@ -38,6 +39,8 @@ WORTH_A_LOOK = {
     "sorted_images": "sorted by name",
     "scores": "all scores",
     "table1_text": "table",
+    "table1_latex": "for a paper",
+    "table1": "all columns",
     "weighting_text": "table",
     "large_scale_table": "table",
     "report_page": "page",
@@ -62,7 +65,7 @@ class Closing:
         """Say that the node is done."""
         seconds = time.monotonic() - self._started.pop(node.name, time.monotonic())
         if seconds >= WORTH_A_LINE:
-            print(f"{seconds:6.1f} s  {_spoken(node.name)}", flush=True)
+            say(f"{seconds:6.1f} s  {_spoken(node.name)}")
 
     @hook_impl
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -74,7 +77,7 @@ class Closing:
             _places(outputs, catalog, main_method(run_params)),
             "\n".join(_next_commands(outputs, catalog, run_params)),
         ]
-        print("\n" + "\n\n".join(block for block in blocks if block) + "\n", flush=True)
+        say("\n" + "\n\n".join(block for block in blocks if block) + "\n")
 
 
 def _spoken(name: str) -> str:

@@ -1,6 +1,7 @@
 """Commands to type next, on the data of the one that was typed."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,7 +17,10 @@ def next_command(run_params: Mapping[str, Any], pipeline: str, more: Mapping[str
     sections = (run_params.get("runtime_params") or {}).items()
     given = {name: values for name, values in sections if isinstance(values, Mapping) and name not in left_out}
     env = f" --env={run_params['env']}" if run_params.get("env") else ""
-    params = ",".join(f"{name}={value}" for name, value in {**dict(_flat(given)), **(more or {})}.items())
+    flat = dict(_flat(given))
+    params = ",".join(f"{name}={value}" for name, value in {**flat, **(more or {})}.items())
+    if any(shlex.quote(value) != value for value in flat.values()):  # lists, and folders with a blank
+        params = shlex.quote(params)
     return f"kedro run{env} --pipeline={pipeline}" + (f" --params={params}" if params else "")
 
 
