@@ -29,6 +29,7 @@ class Lines(logging.Handler):
     def __init__(self, tables: logging.Handler) -> None:
         super().__init__()
         self.set_name(tables.get_name())
+        self.filters = tables.filters
         self._tables = tables
 
     def emit(self, record: logging.LogRecord) -> None:

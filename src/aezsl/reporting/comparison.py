@@ -54,13 +54,13 @@ def table_to_read(table: pd.DataFrame) -> pd.DataFrame:
     """What was run, with columns that a page holds and their heads; parameters and parts of the cost are left out."""
     ran = table[table["state"] == "run"]
     ends = metric_intervals("table1")
-    columns = {"Method": ran["name"]}
+    columns = {"Method": ran["name"].tolist()}
     for column, label in metric_labels("table1").items():
         columns[label] = _figures(ran, column, *ends.get(column, ()))
     columns[f"To {method_label(REFERENCE)}"] = _figures(ran, *DIFFERENCE[:3], sign="+")
-    columns["p"] = ran[DIFFERENCE[3]].map(lambda p: "" if np.isnan(p) else f"{p:.3f}")
+    columns["p"] = ["" if np.isnan(p) else f"{p:.3f}" for p in ran[DIFFERENCE[3]]]
     columns["Seconds"] = _figures(ran, "seconds_with_base")
-    for published in (column for column in ran if column.startswith("published_")):
+    for published in (column for column in map(str, ran) if column.startswith("published_")):
         columns["Published %"] = _figures(ran, published)
     return pd.DataFrame(columns)
 
@@ -68,7 +68,7 @@ def table_to_read(table: pd.DataFrame) -> pd.DataFrame:
 def _figures(table: pd.DataFrame, column: str, low: str = "", high: str = "", sign: str = "") -> list[str]:
     """A column to read, with its interval if it has one; nothing for what is missing."""
 
-    def cell(row: Mapping[str, float]) -> str:
+    def cell(row: Mapping[Any, Any]) -> str:
         interval = f" ({row[low]:{sign}.1f} to {row[high]:{sign}.1f})" if low and not np.isnan(row[low]) else ""
         return "" if np.isnan(row[column]) else f"{row[column]:{sign}.1f}{interval}"
 
