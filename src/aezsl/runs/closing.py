@@ -17,9 +17,9 @@ from aezsl.machine.console import VERBOSE
 from aezsl.machine.progress import say
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
-from aezsl.runs.commands import next_command
+from aezsl.runs.commands import next_command, short_path
 from aezsl.runs.crash import LOG_FILE
-from aezsl.runs.subject import main_method
+from aezsl.runs.subject import SPLIT_OF_REPEAT, main_method, pipeline_names
 from aezsl.selection import expected_accuracy, problem_folds
 
 #: Nodes that take less than this many seconds are not mentioned.
@@ -69,7 +69,9 @@ class Closing:
 
     @hook_impl
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Print the end."""
+        """Print the end; a split of a repeat has none, its results are in the lines of its methods."""
+        if SPLIT_OF_REPEAT in pipeline_names(run_params):
+            return
         outputs = pipeline.all_outputs()
         blocks = [
             *_results(outputs, catalog, run_params),
@@ -163,8 +165,7 @@ def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
 
 def _short(catalog: DataCatalog, name: str) -> Path:
     """The place of a dataset as the user would type it."""
-    path = Path(catalog.get(name)._filepath)  # type: ignore[union-attr]
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return short_path(Path(catalog.get(name)._filepath))  # type: ignore[union-attr]
 
 
 def _next_commands(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> list[str]:

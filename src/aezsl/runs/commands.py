@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 #: Sections of parameters that are about one command, not about the problem.
@@ -22,6 +23,11 @@ def next_command(run_params: Mapping[str, Any], pipeline: str, more: Mapping[str
     if any(shlex.quote(value) != value for value in flat.values()):  # lists, and folders with a blank
         params = shlex.quote(params)
     return f"kedro run{env} --pipeline={pipeline}" + (f" --params={params}" if params else "")
+
+
+def short_path(path: Path) -> Path:
+    """A place as the user would type it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
