@@ -11,6 +11,7 @@ import pytest
 import uvicorn
 from PIL import Image
 
+from aezsl.app import handlers
 from aezsl.app.library import Library
 from aezsl.app.server import HOST, make_app
 from aezsl.serving.trained import TrainedModel
@@ -37,6 +38,11 @@ def address(tmp_path_factory):
     place = replace(make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl")), training=stand_in)
     with socket.socket() as probe, pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainedModel, "encode", lambda self: encode)
+        found = {
+            "link": "http://127.0.0.1:5000/#/experiments/1/runs/7",
+            "metrics": {"Per class": 0.23437, "Hit@5": 1.0},
+        }
+        patch.setattr(handlers, "measured", lambda *of, problem: found)
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
         probe.close()
@@ -287,6 +293,18 @@ def test_two_models_name_the_same_photos(page, photos):
     page.press("#go")
     page.until(lambda: page.text("#compare-note").startswith("They agree on"))
     assert page.count("#side tbody tr") == 2
+    page.until(lambda: page.count("#measured a") == 2)
+    assert "Accuracy, mean over classes23.4%23.4%Right name among the best 5100.0%" in page.text("#measured")
+
+
+def test_a_photo_that_is_there_already_is_shown_once_and_that_is_said(page, photos, tmp_path):
+    photos("plum", "teal")
+    shutil.copy(tmp_path / "0-plum.png", tmp_path / "copy.png")
+    page.all("#files")[0].send_keys(
+        "\n".join(str(tmp_path / name) for name in ("0-plum.png", "1-teal.png", "copy.png"))
+    )
+    page.until(lambda: "1 of 3 photos were here already" in page.text("#message-text"))
+    assert page.count("#gallery li") == 2
 
 
 def test_an_answer_that_is_too_improbable_is_no_name_anywhere(page):

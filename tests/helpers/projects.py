@@ -90,9 +90,9 @@ class Project:
         experiments = [experiment.experiment_id for experiment in self._mlflow().search_experiments()]
         return self._mlflow().search_runs(experiments, order_by=["attributes.start_time DESC"])
 
-    def rename(self, run, name):
-        """Give an MLflow run another name."""
-        self._mlflow().set_tag(run.info.run_id, "mlflow.runName", name)
+    def tag(self, run, key, value):
+        """Change a tag of an MLflow run."""
+        self._mlflow().set_tag(run.info.run_id, key, value)
 
     def experiment(self, experiment_id):
         """The name of an MLflow experiment of this project."""

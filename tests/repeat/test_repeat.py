@@ -53,7 +53,7 @@ def test_two_splits_killed_resumed_and_compared(make_project, given):
     assert parent.info.status == "FAILED"
     obstacle.rmdir()
 
-    project.rename(parent, "splits: 1 splits · xlsa17_TOY")  # as a shorter one has
+    project.tag(parent, "mlflow.runName", "splits: 1 splits · xlsa17_TOY")  # as a shorter one has
     resumed = project.kedro("repeat", *OPTIONS, given)
     assert lines(resumed) == [
         ("0", "aezsl_sim", "taken over"),
