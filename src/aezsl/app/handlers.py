@@ -182,7 +182,8 @@ class Handlers:
     def progress(self, visitor: Visitor, asked: Asked) -> Answer:
         """How far the training is."""
         lesson = _lesson(visitor)
-        return {"state": lesson.state, "share": lesson.share, "sentence": lesson.sentence, "name": lesson.name}
+        told = {"sentence": lesson.sentence, "expected": " ".join(lesson.expected)}
+        return {"state": lesson.state, "share": lesson.share, "name": lesson.name, **told}
 
     def _model(self, asked: Asked) -> tuple[OpenModel, str]:
         name = str(asked.get("model"))

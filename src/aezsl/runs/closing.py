@@ -48,6 +48,9 @@ WORTH_A_LOOK = {
     "model_card": "its card",
 }
 
+#: Those that show test images, where there are any.
+OF_IMAGES = ("gallery", "refinement_curve", "predictions_table")
+
 
 class Closing:
     """A line for every node that takes its time; at the end the results, and where to look next."""
@@ -158,6 +161,8 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
 def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
     """What is worth looking at, and where it lies: results of the main method, and those of no method."""
     wanted = {name: what for part, what in WORTH_A_LOOK.items() for name in (part, f"{main}.{part}") if name in outputs}
+    if f"{main}.predictions" in outputs and catalog.load(f"{main}.predictions").empty:  # nothing to look at
+        wanted = {name: what for name, what in wanted.items() if name not in (f"{main}.{part}" for part in OF_IMAGES)}
     found = {name: what for name, what in wanted.items() if catalog.exists(name)}  # some are made on request only
     width = max(map(len, found.values()), default=0)
     return "\n".join(f"{what:<{width}}  {_short(catalog, name)}" for name, what in found.items())
