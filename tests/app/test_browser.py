@@ -43,7 +43,7 @@ def address(tmp_path_factory):
             "link": "http://127.0.0.1:5000/#/experiments/1/runs/7",
             "metrics": {"Per class": 0.23437, "Hit@5": 1.0},
         }
-        patch.setattr(handlers, "measured", lambda *of, problem: found)
+        patch.setattr(handlers, "measured", lambda *of: found)
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
         probe.close()
