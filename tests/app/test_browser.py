@@ -291,8 +291,13 @@ def test_two_models_name_the_same_photos(page, photos):
     page.all("#files")[0].send_keys(photos("plum", "teal"))
     page.until(lambda: page.count("#gallery li") == 2)
     page.all("#tab-compare")[0].click()
+    page.browser.execute_script(
+        "window.said = []; const note = document.querySelector('#compare-note');"
+        "new MutationObserver(() => said.push(note.textContent)).observe(note, { childList: true });"
+    )
     page.press("#go")
     page.until(lambda: page.text("#compare-note").startswith("They agree on"))
+    assert page.browser.execute_script("return said[0]") == "Both models look at the photos …"
     assert page.count("#side tbody tr") == 2
     page.until(lambda: page.count("#measured a") == 2)
     assert "Accuracy, mean over classes23.4%23.4%Right name among the best 5100.0%" in page.text("#measured")

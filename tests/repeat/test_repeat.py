@@ -70,6 +70,7 @@ def test_two_splits_killed_resumed_and_compared(make_project, given):
         assert accuracy == pytest.approx(100 * metrics["per_class_accuracy"])
     assert "| ESZSL |" in (folder / "summary.md").read_text()
     assert r"\toprule" in (folder / "summary.tex").read_text()
+    assert "Settings: xlsa17.root=" in (folder / "summary.md").read_text()  # a reader can run the command
     unseen = [unseen_classes(project, seed) for seed in (0, 3)]
     assert len(unseen[0]) == len(unseen[1])
     assert unseen[0] != unseen[1]

@@ -18,7 +18,7 @@ def next_command(run_params: Mapping[str, Any], pipeline: str, more: Mapping[str
     sections = (run_params.get("runtime_params") or {}).items()
     given = {name: values for name, values in sections if isinstance(values, Mapping) and name not in left_out}
     env = f" --env={run_params['env']}" if run_params.get("env") else ""
-    flat = dict(_flat(given))
+    flat = dict(flat_params(given))
     params = ",".join(f"{name}={value}" for name, value in {**flat, **(more or {})}.items())
     if any(shlex.quote(value) != value for value in flat.values()):  # lists, and folders with a blank
         params = shlex.quote(params)
@@ -30,10 +30,10 @@ def short_path(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def flat_params(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Parameters by their full names, as the command line takes them."""
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat_params(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value)

@@ -57,6 +57,9 @@ async function showMeasured(models) {
 
 find("go").addEventListener("click", guarded(async () => {
   const models = [state.model, find("other").value];
+  find("side").replaceChildren();
+  find("measured").replaceChildren();
+  find("compare-note").textContent = "Both models look at the photos …"; // one that has not seen them yet takes its time
   if (state.photos.length) await showSide(models);
   else find("compare-note").textContent = "Add photos under Name to see both models name them.";
   await showMeasured(models);

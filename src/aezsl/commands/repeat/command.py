@@ -33,7 +33,7 @@ from aezsl.reporting.over_splits import (
     tabulate_splits,
     write_splits,
 )
-from aezsl.runs.commands import short_path
+from aezsl.runs.commands import flat_params, short_path
 from aezsl.runs.subject import SPLIT_OF_REPEAT
 
 log = logging.getLogger(__name__)
@@ -199,8 +199,10 @@ class Repeat:
         overlap = sizes["n_unseen"] / sizes["n_seen"]
         splits = tabulate_splits(measured)
         summary = summarise_splits(splits, self._reference, overlap)
+        given = ", ".join(f"{name}={value}" for name, value in flat_params(self._params))
         notes = {
             setting: describe_splits(self._seeds, overlap, self._metric or HEADLINES[setting][0])
+            + (f" Settings: {given}." if given else "")
             for setting in sorted({setting_of(name) for name in complete})
         }
         markdown, latex = write_splits(summary, notes, self._metric)
