@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from aezsl.methods.shared.margin import Labelling, train
+from aezsl.methods.shared.margin import Labelling, smooth_hinge, train
 from tests.helpers.pools import check_degenerate_pools, fitter
 from tests.methods.contract import MethodContract
+from tests.oracles.assignment import best_total
 from tests.synthetic import make_synthetic
 
 DOUBLE = {"single": False}
@@ -64,11 +65,38 @@ def test_random_first_labels_have_their_seed(data):
     assert (starts[0] != starts[2]).any()
 
 
-def test_relabelled_targets_are_relabelled_answers(data):
-    order = np.random.default_rng(0).permutation(8)
-    model = fitted(data)
-    first, permuted = (model.adapt(S, data.X_new).labels for S in (data.S_new, data.S_new[order]))
-    np.testing.assert_array_equal(order[permuted], first)
+@pytest.mark.parametrize("length", [1.0, 0.25])
+def test_a_step_goes_towards_the_best_assignment_along_the_derivative(data, monkeypatch, length):
+    """Of all labels within the bounds, mixed ones too, none falls faster along the paper's derivative G."""
+    monkeypatch.setattr("aezsl.methods.max_margin.LENGTHS", (length,))
+    model = fitted(data, beta=0.1, start="random")
+    scene = model._scene(data.S_new, data.X_new)
+    Y = model._one_hot(scene.assign(model._first_scores(scene)), scene)
+    machine = model._train(scene, Y, scene.W)
+    _, mixed, taken = model._step(scene, machine, Y)
+    goal = ((mixed - (1 - length) * Y) / length)[:, scene.columns]
+    assert taken == length
+    assert set(np.unique(np.round(goal, 12))) == {0.0, 1.0}
+    np.testing.assert_allclose(mixed.sum(axis=1), 1)
+    assert (goal.sum(axis=0) >= scene.low - 1e-9).all()
+    assert (goal.sum(axis=0) <= scene.high + 1e-9).all()
+    scores = scene.F[scene.n :] @ machine.W.T @ scene.U.T
+    _, M = smooth_hinge(scores, Labelling(data.y[:0], Y))
+    rise = (M + scores)[:, scene.columns]  # -G
+    assert np.vdot(rise, goal) == pytest.approx(best_total(rise, scene.low, scene.high), rel=1e-9)
+
+
+def test_without_lower_bounds_one_class_may_take_all():
+    """Samples that say nothing: all of one class is the cheapest answer, which the bounds forbid."""
+    data = make_synthetic(n_seen=6, n_unseen=3, noise=1.0)
+    scene = fitted(data)._scene(data.S_new, data.X_new * 0)
+    model = fitted(data, lower=0.0, upper=3.0)
+    values = []
+    for labels in (np.zeros(36, dtype=int), np.arange(36) % 3):
+        values.append(model._train(scene, model._one_hot(labels, scene), scene.W).value)
+    assert values[0] < values[1]
+    assert (scene.low == 6).all()
+    assert (model._scene(data.S_new, data.X_new).low == 0).all()
 
 
 def test_single_precision_answers_alike(data):

@@ -3,10 +3,17 @@ import warnings
 import numpy as np
 import pytest
 
-from aezsl.methods import METHODS, LinearClassifier, make_method
+from aezsl.methods import METHODS, LinearClassifier, make_method, method_class
 from aezsl.methods.history import LabelHistory
 from aezsl.methods.transductive import TransductiveMethod
 from tests.synthetic import make_synthetic
+
+#: Those that learn the labels of the pool without a base to refine.
+WITHOUT_BASE = [
+    entry.name
+    for entry in METHODS.values()
+    if issubclass(method_class(entry.name), TransductiveMethod) and not entry.paired
+]
 
 
 class Fixed(TransductiveMethod):
@@ -72,3 +79,47 @@ def test_every_round_tells_what_changed_and_how_many_classes_are_in_use(name):
     assert table[[aim, "changed", "classes_in_use", "accuracy", "per_class_accuracy"]].notna().all(axis=None)
     for labels, in_use in zip(classifier.rounds.rounds(), table["classes_in_use"], strict=True):
         assert len(set(labels)) == in_use
+
+
+def adapted(name, data, targets=slice(None), samples=slice(None)):
+    """The method with its own parameters, adapted to some of the unseen classes and samples, in some order."""
+    return make_method(name).fit(*data[:3]).adapt(data.S_new[targets], data.X_new[samples])
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", WITHOUT_BASE)
+def test_permuted_samples_get_permuted_labels(name, seed):
+    data = make_synthetic(n_seen=12, n_unseen=5, noise=1.0, seed=seed)
+    order = np.random.default_rng(seed).permutation(len(data.X_new))
+    labels, permuted = adapted(name, data).labels, adapted(name, data, samples=order).labels
+    np.testing.assert_array_equal(permuted, labels[order])
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", WITHOUT_BASE)
+def test_relabelled_targets_are_relabelled_answers(name, seed):
+    data = make_synthetic(n_seen=12, n_unseen=5, noise=1.0, seed=seed)
+    order = np.random.default_rng(seed).permutation(len(data.S_new))
+    permuted, first = adapted(name, data, targets=order), adapted(name, data)
+    np.testing.assert_array_equal(order[permuted.labels], first.labels)
+    for one, other in zip(permuted.rounds.rounds(), first.rounds.rounds(), strict=True):
+        np.testing.assert_array_equal(order[one], other)
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", [name for name in WITHOUT_BASE if name != "tzsar"])  # which has no objective
+def test_with_its_own_parameters_the_objective_never_rises(name, seed):
+    data = make_synthetic(n_seen=12, n_unseen=6, noise=1.5, seed=seed)
+    objective = adapted(name, data).history["objective"].to_numpy()
+    assert (np.diff(objective) <= 1e-6 * objective[0]).all()  # products may be in single precision
+
+
+@pytest.mark.parametrize("name", WITHOUT_BASE)
+def test_one_sample_alone_starts_with_what_the_seen_classes_say_of_it(name):
+    data = make_synthetic(n_seen=12, n_unseen=5, noise=0.5)
+    model, samples = make_method(name).fit(*data[:3]), data.X_new[::6]
+    found = [model.adapt(data.S_new, sample[None]).rounds.start[0] for sample in samples]
+    np.testing.assert_array_equal(found, model.adapt(data.S_new).predict(samples))
