@@ -220,8 +220,12 @@ def test_a_class_without_samples_may_stay_empty():
 
 def test_a_collapse_is_told(data):
     """Without bounds, much smoothness draws labels together."""
+    given = {"upper": 8.0, "rho": 100.0, "n_neighbors": 95}
     with pytest.warns(UserWarning, match="labels collapsed, .* a larger lower bound"):
-        fitted(data, lower=0.0, upper=8.0, rho=100.0, n_neighbors=95).adapt(data.S_new, data.X_new)
+        fitted(data, lower=0.0, **given).adapt(data.S_new, data.X_new)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(data, lower=0.5, **given).adapt(data.S_new, data.X_new)
 
 
 def test_seen_and_new_classes_are_told_apart_together():

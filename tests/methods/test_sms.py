@@ -6,6 +6,7 @@ from aezsl.methods.sms import common_axes
 from aezsl.methods.targets import Targets
 from tests.helpers.pools import check_degenerate_pools, fitter, mixed_pool
 from tests.methods.contract import MethodContract
+from tests.oracles.assignment import best_total
 from tests.oracles.eszsl import eszsl_solution, one_hot
 from tests.synthetic import make_synthetic
 
@@ -73,16 +74,20 @@ def objective(data, V, labels, alpha, *weights):
     return seen + alpha * eszsl_objective(data.X_new, one_hot(labels, len(data.S_new)), V, data.S_new, *weights)
 
 
+@pytest.mark.parametrize("a", [6, 20])  # fewer and more dimensions than classes
 @pytest.mark.parametrize("balance", [True, False])
-def test_rounds_are_the_two_steps_and_the_objective_is_as_written(balance):
-    data = make_synthetic(n_seen=8, n_unseen=4, d=10, a=6, noise=1.0)
+def test_rounds_are_the_two_steps_and_the_objective_is_as_written(balance, a):
+    data = make_synthetic(n_seen=8, n_unseen=4, d=10, a=a, noise=1.0)
     classifier = fitted(data, alpha=0.5, gamma=2.0, balance=balance).adapt(data.S_new, data.X_new)
     labels = classifier.rounds.start
     for (_, row), after in zip(classifier.history.iterrows(), classifier.rounds.rounds(), strict=True):
         V = kronecker(data.X, data.y, data.S, data.X_new, labels, data.S_new, 0.5, 2.0, 1.0)
         labels = after.copy()
-        if not balance:
-            np.testing.assert_array_equal(labels, (data.X_new @ V @ data.S_new.T).argmax(axis=1))
+        scores = data.X_new @ V @ data.S_new.T
+        if balance:  # between half and twice the mean size of 12
+            assert scores[np.arange(48), labels].sum() == pytest.approx(best_total(scores, 6, 24), rel=1e-9)
+        else:
+            np.testing.assert_array_equal(labels, scores.argmax(axis=1))
         np.testing.assert_allclose(row["objective"], objective(data, V, labels, 0.5, 2.0, 1.0), rtol=1e-9)
     np.testing.assert_allclose(classifier.classifiers, V @ data.S_new.T, atol=1e-9)
 
@@ -136,6 +141,8 @@ def test_sizes_of_classes_keep_their_bounds():
         sizes = np.bincount(labels, minlength=8)
         assert sizes.min() >= 12 / spread
         assert sizes.max() <= 12 * spread
+    alike = fitted(data, spread=4.0).adapt(data.S_new, data.X_new[:12]).labels  # all of one class
+    assert np.bincount(alike).max() == 6
 
 
 def test_a_collapse_is_told_and_balance_prevents_it():

@@ -79,6 +79,8 @@ def test_prototypes_become_means_of_their_nearest_projections():
             P = unit(np.array([f[np.argsort(-(f @ p), kind="stable")[:5]].mean(axis=0) for p in P]))
         np.testing.assert_allclose(classifier.scorer.parts["prototypes"], P, atol=1e-12)
         assert len(classifier.history) == rounds
+        own = 1 - (f * P[classifier.labels]).sum(axis=1)
+        assert classifier.history["distance"].iloc[-1] == pytest.approx(own.mean())
 
 
 def test_one_nearest_is_the_nearest_projection_and_all_of_them_are_one_prototype():

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -44,6 +46,47 @@ def test_the_objective_never_rises_and_is_the_one_written(data, params):
     pulled = sum(w[i, j] * np.sum((B[i] - A[j]) ** 2) for i in range(len(B)) for j in range(len(A)))
     terms = np.sum((data.X_new - B @ D) ** 2), model.l1 * np.sum((D - model.D_) ** 2), model.l3 * np.abs(B).sum()
     np.testing.assert_allclose(model.objective(data.X_new, D, B, w, A), sum(terms) + model.l2 * pulled)
+
+
+def slack(gradient, B, l3, nonnegative):
+    """How far codes B are from a minimum, by the derivative (m, a) of all but the sparsity: 0 where they are there."""
+    if nonnegative:
+        return np.where(B > 0, np.abs(gradient + l3), np.maximum(-(gradient + l3), 0))
+    return np.where(B == 0, np.maximum(np.abs(gradient) - l3, 0), np.abs(gradient + l3 * np.sign(B)))
+
+
+@pytest.mark.parametrize("codes", ["nonnegative", "free"])
+def test_rounds_are_the_two_steps(data, codes):
+    """Codes start without prototypes; then every dictionary is eq. 6 of the codes before it, and codes are minima."""
+    model = fitted(data, l1=2.0, l2=0.3, l3=0.05, codes=codes, max_rounds=3, **EXACT)
+    Z, A, D_s = data.X_new, data.S_new, model.D_
+    w, B = model.posteriors(Z, A), model._first_codes(Z)
+    assert slack(2 * (B @ D_s - Z) @ D_s.T, B, 0.05, codes == "nonnegative").max() < 1e-5
+    for step in model._steps(Z, A, w, B):
+        D = np.linalg.solve(B.T @ B + 2.0 * np.eye(10), B.T @ Z + 2.0 * D_s)
+        np.testing.assert_allclose(step.dictionary, D, atol=1e-8)
+        B = step.codes
+        gradient = 2 * (B @ D - Z) @ D.T + 2 * 0.3 * (B - w @ A)
+        assert slack(gradient, B, 0.05, codes == "nonnegative").max() < 1e-5
+        assert step.objective == pytest.approx(model.objective(Z, D, B, w, A), rel=1e-9)
+    assert (B == 0).any()
+
+
+def test_the_pool_asked_about_as_if_it_were_new_is_coded_alike(data):
+    model = fitted(data, l2=1.0, decide="nearest", **EXACT)
+    classifier = model.adapt(data.S_new, data.X_new)
+    np.testing.assert_array_equal(classifier.scores(data.X_new).argmax(axis=1), classifier.labels)
+    some = classifier.predict(data.X_new[::5])  # not the pool as it was
+    np.testing.assert_array_equal(some, classifier.labels[::5])
+
+
+def test_weights_scale_with_the_square_of_the_features(data):
+    """l2 and l3 weigh against DD', whose scale is that of the features."""
+    expected = fitted(data, l2=0.1, **EXACT).adapt(data.S_new, data.X_new)
+    model = make_method("uda", lam=1.0, C=1 / 9, l2=0.9, l3=9e-4, **EXACT).fit(3 * data.X, data.y, data.S)
+    found = model.adapt(data.S_new, 3 * data.X_new)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_allclose(found.history["objective"], 9 * expected.history["objective"], rtol=1e-4)
 
 
 def test_a_large_l1_keeps_the_seen_dictionary(data):
@@ -130,6 +173,9 @@ def test_a_grid_shares_codes_that_differ_in_nothing(data, monkeypatch):
 
 def test_the_sign_of_codes_follows_the_semantics():
     assert fitted(make_synthetic()).nonnegative_ == 1
+    absent = make_synthetic()
+    absent.S[:, 0] = 0.0
+    assert fitted(absent).nonnegative_ == 1
     assert fitted(make_synthetic(nonnegative=False)).nonnegative_ == 0
     assert fitted(make_synthetic(), codes="free").nonnegative_ == 0
     assert fitted(make_synthetic(nonnegative=False), codes="nonnegative").nonnegative_ == 1
@@ -155,6 +201,19 @@ def literal_spread(B, A, k, alpha):
 def test_propagation_is_its_dense_formula(data, alpha):
     found = spread_from_prototypes(data.X_new[:, :10], data.S_new, 4, alpha)
     np.testing.assert_allclose(found.labels, literal_spread(data.X_new[:, :10], data.S_new, 4, alpha), atol=1e-7)
+
+
+def test_scores_of_other_samples_are_their_literal_formula(data):
+    """The labels of the nearest rows, by the kernel, over the roots of both degrees."""
+    B, A, new = data.X_new[:, :10], data.S_new, data.X[:7, :10]
+    spread = spread_from_prototypes(B, A, 4, 0.5)
+    rows = np.vstack([B, A]) / np.linalg.norm(np.vstack([B, A]), axis=1, keepdims=True)
+    for b, found in zip(new, spread_to(new, spread, 4), strict=True):
+        distances = np.square(rows - b / np.linalg.norm(b)).sum(axis=1)
+        near = np.argsort(distances)[:4]
+        kernel = np.exp(-distances[near] / float(spread.width))
+        links = kernel / np.sqrt(kernel.sum() * spread.degrees[near])
+        np.testing.assert_allclose(found, links @ spread.labels[near], rtol=1e-9, atol=1e-12)
 
 
 def test_other_samples_get_the_labels_of_their_neighbours(data):
@@ -188,6 +247,17 @@ def test_few_samples_duplicates_and_ties_are_defined(data, decide):
 def test_a_class_without_samples_may_stay_empty(data):
     classifier = fitted(make_synthetic(), n_neighbors=5).adapt(data.S_new, make_synthetic().X_new[:48])
     assert np.mean(classifier.labels == data.y_new[:48]) > 0.8
+
+
+def test_a_collapse_is_told_and_a_larger_l1_prevents_it():
+    """All samples are one and the same but for noise, along which a free dictionary follows them."""
+    data = make_synthetic(noise=3.0, seed=2)
+    pool = data.X_new[:1] + 0.3 * np.random.default_rng(2).normal(size=data.X_new.shape)
+    with pytest.warns(UserWarning, match="UDA: labels collapsed, .*a larger l1"):
+        fitted(data, n_neighbors=5).adapt(data.S_new, pool)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(data, n_neighbors=5, l1=1e4).adapt(data.S_new, pool)
 
 
 def test_seen_and_new_classes_are_told_apart_together(data):
