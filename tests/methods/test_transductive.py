@@ -81,6 +81,14 @@ def test_every_round_tells_what_changed_and_how_many_classes_are_in_use(name):
         assert len(set(labels)) == in_use
 
 
+@pytest.mark.parametrize("name", WITHOUT_BASE)
+def test_the_docstring_says_what_a_source_confirms_and_what_is_inferred(name):
+    words = method_class(name).__doc__
+    assert "Confirmed by" in words
+    assert "From knowledge" in words or "Inferred" in words
+    assert "What differs" in words
+
+
 def adapted(name, data, targets=slice(None), samples=slice(None)):
     """The method with its own parameters, adapted to some of the unseen classes and samples, in some order."""
     return make_method(name).fit(*data[:3]).adapt(data.S_new[targets], data.X_new[samples])
