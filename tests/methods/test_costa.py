@@ -66,6 +66,10 @@ def test_weights_follow_their_formula(metric, nonnegative, negative, n_related):
         np.testing.assert_allclose(found, kept / np.abs(kept).sum(), rtol=1e-9, atol=1e-12)
 
 
+def test_pairs_that_all_occur_equally_often_are_all_related():
+    assert (co_occurrence(np.eye(3), np.full((2, 3), 0.5), "binary") == 1).all()
+
+
 def test_semantics_become_probabilities_on_one_scale():
     S = np.array([[0.0, 0.2], [0.4, 0.1]])
     np.testing.assert_allclose(probabilities(S, S), S / 0.4)

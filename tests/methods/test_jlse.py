@@ -121,6 +121,9 @@ def test_no_step_of_the_training_raises_its_objective():
     assert (np.diff(values) <= 1e-6 * values[0]).all()
     assert values[-1] < values[0] - 1
     now, pull = model.pull
+    free = np.linalg.lstsq(now["V"], data.X, rcond=None)[0]
+    lengths = np.linalg.norm(free, axis=1, keepdims=True)
+    np.testing.assert_allclose(now["D"], free / np.maximum(lengths, 1), atol=1e-4)
     slope = central_differences(lambda Z: match(Z, now["V"], now["W"]), now["Z"])
     np.testing.assert_allclose(pull, -slope * len(data.S) / 100, atol=1e-4 * np.abs(pull).max())
 

@@ -32,16 +32,17 @@ def test_the_objective_never_rises(data, params):
     assert set(history["step"]) <= {1.0, 0.5, 0.25, 0.125}
 
 
-def test_it_ends_with_the_machine_of_its_labels(data):
+@pytest.mark.parametrize("a", [10, 60])  # fewer and more dimensions than classes
+def test_it_ends_with_the_machine_of_its_labels(a):
     """After one round Y is the balanced assignment itself: a machine trained on it, by hand, scores the same."""
-    model = fitted(data, max_rounds=1, n_components=None)
-    classifier = model.adapt(data.S_new, data.X_new)
+    data = make_synthetic(noise=1.0, a=a)
+    classifier = fitted(data, max_rounds=1, n_components=None).adapt(data.S_new, data.X_new)
     U = np.vstack([data.S, data.S_new]) - data.S.mean(axis=0)
     U /= np.linalg.norm(U, axis=1, keepdims=True)
     mean = data.X.mean(axis=0)
     y = np.concatenate([data.y, classifier.rounds.start + len(data.S)])
     F = np.vstack([data.X, data.X_new]) - mean
-    machine = train(F, U, Labelling(y, np.empty((0, len(U)))), 1.0, np.zeros((10, 24)), tol=1e-12)
+    machine = train(F, U, Labelling(y, np.empty((0, len(U)))), 1.0, np.zeros((a, 24)), tol=1e-12)
     expected = (data.X_new - mean) @ machine.W.T @ U[len(data.S) :].T
     found = classifier.scores(data.X_new)
     np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
@@ -91,10 +92,11 @@ def test_without_lower_bounds_one_class_may_take_all():
     data = make_synthetic(n_seen=6, n_unseen=3, noise=1.0)
     scene = fitted(data)._scene(data.S_new, data.X_new * 0)
     model = fitted(data, lower=0.0, upper=3.0)
-    values = []
-    for labels in (np.zeros(36, dtype=int), np.arange(36) % 3):
-        values.append(model._train(scene, model._one_hot(labels, scene), scene.W).value)
-    assert values[0] < values[1]
+    one_class, even = (
+        model._train(scene, model._one_hot(labels, scene), scene.W).value
+        for labels in (np.zeros(36, dtype=int), np.arange(36) % 3)
+    )
+    assert one_class < even
     assert (scene.low == 6).all()
     assert (model._scene(data.S_new, data.X_new).low == 0).all()
 

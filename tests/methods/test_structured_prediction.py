@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
-from tests.helpers.pools import check_degenerate_pools, fitter, mixed_pool, nearest
+from tests.helpers.pools import check_degenerate_pools, check_descent, fitter, mixed_pool, nearest
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -67,14 +67,13 @@ def test_the_objective_never_rises(start, kappa, match):
     data = make_synthetic(noise=1.5, n_unseen=12)
     model = fitted(data, kappa=kappa, start=start, match=match, n_init=1)
     classifier = model.adapt(data.S_new, data.X_new)
+    check_descent(classifier.history, 100)
     objective = classifier.history["objective"].to_numpy()
-    assert (np.diff(objective) <= 1e-12 * objective[0]).all()
     Z, P0 = model.latent(data.X_new), model.places(data.S_new)
     if start == "prototypes":
         assert objective[0] <= model.objective(Z, classifier.rounds.start, P0, P0)
     P = classifier.scorer.parts["prototypes"]
     assert objective[-1] == model.objective(Z, classifier.labels, P, P0)
-    assert classifier.history["changed"].iloc[-1] == 0
 
 
 def test_a_large_kappa_is_the_nearest_predicted_place():

@@ -40,9 +40,10 @@ def adapt(start, end, n=96):
     return Fixed(start, end).fit(*data[:3]).adapt(data.S_new, data.X_new[:n])
 
 
-def test_a_collapse_is_told_and_what_helps():
-    with pytest.warns(UserWarning, match="3 of 8 target classes.* 5 were at the start; try another method"):
-        adapt(range(5), range(3))
+@pytest.mark.parametrize("before", [4, 5, 8])  # half of the classes, and more
+def test_a_collapse_is_told_and_what_helps(before):
+    with pytest.warns(UserWarning, match=f"3 of 8 target classes.* {before} were at the start; try another method"):
+        adapt(range(before), range(3))
 
 
 @pytest.mark.parametrize(
