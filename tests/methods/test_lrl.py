@@ -36,12 +36,14 @@ def test_the_objective_never_rises(data, params):
     check_descent(fitted(data, **params).adapt(data.S_new, data.X_new).history, 10)
 
 
-def test_the_objective_is_the_one_written(data):
-    model = fitted(data, gamma=3.0, rho=0.7)
+@pytest.mark.parametrize("gamma", [3.0, None])
+def test_the_objective_is_the_one_written(data, gamma):
+    model = fitted(data, gamma=gamma, rho=0.7)
     scene = model._scene(data.S_new, data.X_new)
     H = laplacian(heat_kernel_graph(data.X_new, 10))
     rng = np.random.default_rng(0)
-    W, U, labels = rng.normal(size=scene.W.shape), rng.normal(size=scene.U.shape), rng.integers(0, 8, 96)
+    W, labels = rng.normal(size=scene.W.shape), rng.integers(0, 8, 96)
+    U = scene.U if gamma is None else rng.normal(size=scene.U.shape)  # without a weight they never leave
     y = np.concatenate([data.y, labels + 30])
     scores = scene.F @ W.T @ U.T
     margins = (np.arange(38) != y[:, None]) + scores - scores[np.arange(len(y)), y][:, None]
@@ -69,11 +71,11 @@ def test_with_fixed_class_vectors_the_machine_is_the_one_of_max_margin(data):
 def test_a_grid_shares_the_first_machine(data, monkeypatch):
     asked = []
     monkeypatch.setattr("aezsl.methods.lrl.train", lambda *args: asked.append(args) or train(*args))
-    points = [{"rho": 0.1}, {"rho": 1.0}, {"gamma": 1.0}]
+    points = [{"rho": 0.1}, {"rho": 1.0}, {"gamma": 1.0}, {"lower": 1.0}, {"upper": 1.0}]
     targets = Targets(data.S_new, data.X_new, len(points))
     models = make_method("lrl", max_rounds=1, **DOUBLE).fit_path(data.X, data.y, data.S, points)
     found = [model.adapt_to(targets).labels for model in models]
-    assert len(asked) == 1
+    assert len(asked) == 3  # other bounds are other first labels
     for point, labels in zip(points, found, strict=True):
         np.testing.assert_array_equal(fitted(data, max_rounds=1, **point).adapt(data.S_new, data.X_new).labels, labels)
 
