@@ -1,11 +1,16 @@
 import warnings
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from aezsl.kinds import accepts
 from aezsl.methods import METHODS, LinearClassifier, make_method, method_class
 from aezsl.methods.history import LabelHistory
+from aezsl.methods.parameters import kind_of
+from aezsl.methods.targets import Targets
 from aezsl.methods.transductive import TransductiveMethod
+from tests.helpers.quick import slow_unless_quick
 from tests.synthetic import make_synthetic
 
 #: Those that learn the labels of the pool without a base to refine.
@@ -80,6 +85,31 @@ def test_every_round_tells_what_changed_and_how_many_classes_are_in_use(name):
     assert table[[aim, "changed", "classes_in_use", "accuracy", "per_class_accuracy"]].notna().all(axis=None)
     for labels, in_use in zip(classifier.rounds.rounds(), table["classes_in_use"], strict=True):
         assert len(set(labels)) == in_use
+
+
+def other_values(parameter):
+    """Some that it may have and has not by itself."""
+    kind, own = kind_of(parameter), parameter.default
+    tried = [not own, *get_args(kind), 0.3, 7, 1, None]
+    return [value for value in tried if accepts(kind, value) and value != own][:2]
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("name", slow_unless_quick(WITHOUT_BASE))
+def test_points_that_differ_in_any_parameter_share_nothing_that_it_changes(name):
+    """One seen data and one pool for all of them, as in a search: each must find what it finds alone."""
+    data = make_synthetic(n_seen=10, n_unseen=4, per_class=8, noise=1.0)
+    points = [{}, *({p.name: value} for p in method_class(name).declared() for value in other_values(p))]
+    assert {key for point in points for key in point} == set(make_method(name).get_params())
+    targets = Targets(data.S_new, data.X_new, len(points))
+    for point, model in zip(points, make_method(name).fit_path(*data[:3], points), strict=True):
+        found = model.adapt_to(targets)
+        alone = make_method(name, **point).fit(*data[:3]).adapt(data.S_new, data.X_new)
+        np.testing.assert_array_equal(found.labels, alone.labels, err_msg=str(point))
+        scores = alone.scores(data.X_new)
+        np.testing.assert_allclose(
+            found.scores(data.X_new), scores, atol=1e-9 * np.abs(scores).max(), err_msg=str(point)
+        )
 
 
 @pytest.mark.parametrize("name", WITHOUT_BASE)
