@@ -13,12 +13,9 @@ from aezsl.methods.transductive import TransductiveMethod
 from tests.helpers.quick import slow_unless_quick
 from tests.synthetic import make_synthetic
 
-#: Those that learn the labels of the pool without a base to refine.
-WITHOUT_BASE = [
-    entry.name
-    for entry in METHODS.values()
-    if issubclass(method_class(entry.name), TransductiveMethod) and not entry.paired
-]
+#: Methods with a pool, and those of them that learn its labels without a base to refine.
+WITH_POOL = [entry.name for entry in METHODS.values() if entry.pool and not entry.paired]
+WITHOUT_BASE = [name for name in WITH_POOL if issubclass(method_class(name), TransductiveMethod)]
 
 
 class Fixed(TransductiveMethod):
@@ -75,7 +72,7 @@ def test_without_a_pool_the_method_learns_from_an_empty_one():
 
 
 @pytest.mark.filterwarnings("ignore:.* labels collapsed")
-@pytest.mark.parametrize("name", [entry.name for entry in METHODS.values() if entry.pool and not entry.paired])
+@pytest.mark.parametrize("name", WITH_POOL)
 def test_every_round_tells_what_changed_and_how_many_classes_are_in_use(name):
     data = make_synthetic(n_seen=12, n_unseen=5, noise=1.0)
     classifier = make_method(name).fit(*data[:3]).adapt(data.S_new, data.X_new)
@@ -90,12 +87,13 @@ def test_every_round_tells_what_changed_and_how_many_classes_are_in_use(name):
 def other_values(parameter):
     """Some that it may have and has not by itself."""
     kind, own = kind_of(parameter), parameter.default
-    tried = [not own, *get_args(kind), 0.3, 7, 1, None]
+    words = [word for part in (kind, *get_args(kind)) for word in get_args(part)]
+    tried = [not own, *words, 0.3, 7, 1, None]
     return [value for value in tried if accepts(kind, value) and value != own][:2]
 
 
 @pytest.mark.filterwarnings("ignore:.* labels collapsed")
-@pytest.mark.parametrize("name", slow_unless_quick(WITHOUT_BASE))
+@pytest.mark.parametrize("name", slow_unless_quick(WITH_POOL))
 def test_points_that_differ_in_any_parameter_share_nothing_that_it_changes(name):
     """One seen data and one pool for all of them, as in a search: each must find what it finds alone."""
     data = make_synthetic(n_seen=10, n_unseen=4, per_class=8, noise=1.0)
