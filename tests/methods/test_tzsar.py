@@ -198,6 +198,15 @@ def test_ties_among_projections_take_the_first_samples():
     np.testing.assert_allclose(self_trained(f, np.array([[0.5, 0.1]] * 4), 2), f[[0, 0]])
 
 
+def test_of_classes_that_come_to_the_same_samples_the_first_takes_all():
+    data = make_synthetic(noise=1.0)
+    nearly = data.S_new[:1] + 1e-6 * np.random.default_rng(0).normal(size=(1, 10))
+    classifier = fitted(data, n_nearest=5).adapt(np.vstack([data.S_new, nearly]), data.X_new)
+    P = classifier.scorer.parts["prototypes"]
+    np.testing.assert_array_equal(P[8], P[0])
+    assert set(classifier.labels) == set(range(8))
+
+
 def test_a_pool_of_seen_and_unseen_classes_is_told_apart():
     mixed = mixed_pool()
     model = make_method("tzsar", n_nearest=4).fit(*mixed.seen)

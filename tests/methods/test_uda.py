@@ -1,12 +1,9 @@
 import warnings
-from itertools import product
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from aezsl.methods import make_method
-from aezsl.methods.propagation.prototypes import spread_from_prototypes, spread_to
 from aezsl.methods.shared.sparse_codes import sparse_codes
 from aezsl.methods.targets import Targets
 from aezsl.methods.uda import UDA
@@ -116,38 +113,6 @@ def test_without_prototypes_sparsity_and_sign_codes_are_least_squares(data):
     np.testing.assert_allclose(B, data.X_new @ D.T @ np.linalg.inv(D @ D.T), atol=1e-6)
 
 
-@pytest.mark.parametrize("nonnegative", [True, False])
-def test_codes_are_the_minimum(nonnegative):
-    """Against a generic solver on the positive and the negative part of a code."""
-    rng = np.random.default_rng(0)
-    D, z = rng.normal(size=(6, 9)), rng.normal(size=(3, 9))
-    G, H = D @ D.T, z @ D.T
-    found = sparse_codes(G, H, 2.0, np.zeros((3, 6)), nonnegative, 1e-12, 20000)
-    for h, b in zip(H, found, strict=True):
-
-        def value(parts, h=h):
-            code = parts[:6] - (0 if nonnegative else parts[6:])
-            return code @ G @ code - 2 * code @ h + 2.0 * parts.sum()
-
-        size = 6 if nonnegative else 12
-        best = minimize(value, np.full(size, 0.1), bounds=[(0, None)] * size, tol=1e-14)
-        assert b @ G @ b - 2 * b @ h + 2.0 * np.abs(b).sum() <= best.fun + 1e-8
-        assert (b == 0).any()
-        assert not nonnegative or (b >= 0).all()
-
-
-def test_no_code_ends_above_its_start():
-    """Far too few steps on a bad problem, and steps from the minimum itself: rows that overshot go back."""
-    rng = np.random.default_rng(1)
-    D, z = rng.normal(size=(8, 8)) * np.logspace(0, -4, 8)[:, None], rng.normal(size=(50, 8))
-    G, H = D @ D.T, z @ D.T
-    anywhere, there = rng.normal(size=(50, 8)), sparse_codes(G, H, 0.1, np.zeros((50, 8)), False, 1e-12, 20000)
-    for start, steps in product((anywhere, there), (1, 5, 20)):
-        B = sparse_codes(G, H, 0.1, start, False, 1e-12, steps)
-        values = [np.einsum("ij,ij->i", C, C @ G - 2 * H) + 0.1 * np.abs(C).sum(axis=1) for C in (start, B)]
-        assert (values[1] <= values[0]).all()
-
-
 def test_true_weights_do_not_harm(data, monkeypatch):
     plain = np.mean(fitted(data).adapt(data.S_new, data.X_new).labels == data.y_new)
     monkeypatch.setattr(UDA, "posteriors", lambda self, X, A: np.eye(len(A))[data.y_new])
@@ -187,55 +152,12 @@ def test_the_sign_of_codes_follows_the_semantics():
     assert fitted(make_synthetic(nonnegative=False), codes="nonnegative").nonnegative_ == 1
 
 
-def literal_spread(B, A, k, alpha):
-    """The dense formula, neighbours by sorting."""
-    rows = np.vstack([B, A])
-    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    distances = np.square(rows[:, None] - rows).sum(axis=2)
-    kernel = np.exp(-distances / np.median(distances))
-    K = np.zeros_like(kernel)
-    for i in range(len(rows)):
-        near = [j for j in np.argsort(distances[i]) if j != i][: k if i < len(B) else 3 * k]
-        K[i, near] = kernel[i, near]
-    K = (K + K.T) / 2
-    scale = 1 / np.sqrt(K.sum(axis=1))
-    L = np.vstack([np.zeros((len(B), len(A))), np.eye(len(A))])
-    return (1 - alpha) * np.linalg.solve(np.eye(len(rows)) - alpha * scale[:, None] * K * scale, L)
-
-
-@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.99])
-def test_propagation_is_its_dense_formula(data, alpha):
-    found = spread_from_prototypes(data.X_new[:, :10], data.S_new, 4, alpha)
-    np.testing.assert_allclose(found.labels, literal_spread(data.X_new[:, :10], data.S_new, 4, alpha), atol=1e-7)
-
-
-def test_scores_of_other_samples_are_their_literal_formula(data):
-    """The labels of the nearest rows, by the kernel, over the roots of both degrees."""
-    B, A, new = data.X_new[:, :10], data.S_new, data.X[:7, :10]
-    spread = spread_from_prototypes(B, A, 4, 0.5)
-    rows = np.vstack([B, A]) / np.linalg.norm(np.vstack([B, A]), axis=1, keepdims=True)
-    for b, found in zip(new, spread_to(new, spread, 4), strict=True):
-        distances = np.square(rows - b / np.linalg.norm(b)).sum(axis=1)
-        near = np.argsort(distances)[:4]
-        kernel = np.exp(-distances[near] / float(spread.width))
-        links = kernel / np.sqrt(kernel.sum() * spread.degrees[near])
-        np.testing.assert_allclose(found, links @ spread.labels[near], rtol=1e-9, atol=1e-12)
-
-
 def test_other_samples_get_the_labels_of_their_neighbours(data):
     model = fitted(data, n_neighbors=5)
     classifier = model.adapt(data.S_new, data.X_new[::2])
     assert np.mean(classifier.predict(data.X_new[1::2]) == data.y_new[1::2]) > 0.7
     again = classifier.scores(data.X_new[::2]).argmax(axis=1)
     assert np.mean(again == classifier.labels) > 0.9  # the pool itself, asked about as if it were new
-
-
-def test_what_nothing_reaches_goes_by_the_prototypes():
-    A, B = np.eye(3), np.array([[0.1, 0.9, 0.0], [0.0, 0.2, 0.9]])
-    spread = spread_from_prototypes(np.repeat(B, 4, axis=0), A, 1, 0.5)
-    alone = spread._replace(labels=np.zeros_like(spread.labels))
-    np.testing.assert_array_equal(spread_to(B, alone, 1).argmax(axis=1), [1, 2])
-    np.testing.assert_array_equal(spread_to(B, spread, 20).shape, (2, 3))  # more neighbours than rows
 
 
 @pytest.mark.parametrize("decide", ["propagation", "nearest"])

@@ -31,7 +31,7 @@ class TZSAR(TransductiveMethod):
     prototypes are put on the unit sphere and compared by the cosine distance d. Then come two corrections:
 
     * *self-training*: every prototype becomes the mean of the ``n_nearest`` projections of the pool that are nearest to
-      it, at unit length, in each of ``rounds`` rounds;
+      it, at unit length, in each of ``rounds`` rounds; of classes that come to the same ones the first takes all;
     * *hubness*, prototypes that are near to many samples: ``nrm`` takes :math:`d_{ic} / \|d_{\cdot c}\|`, the
       distances of the pool to a prototype at unit norm; ``gc`` takes the number of pool samples that are nearer to
       the prototype than the sample is, and the distance on ties; ``none`` takes d.
