@@ -66,6 +66,19 @@ class TestPrompts:
         with pytest.raises(DataError, match="is not what it was"):
             embed_classes(CLASSES, [source])
 
+    def test_who_describes_a_class_to_a_trained_model_is_heard(self, tmp_path, caplog):
+        """What a file says of a class of that name is for training; averaged and scaled as there all the same."""
+        path = tmp_path / "said.json"
+        path.write_text(json.dumps({"red_fox": ["it is a fox", "of fur"]}))
+        sources = with_fingerprints([{"kind": "text", "descriptions": str(path)}])
+        partly = CLASSES.assign(text=["", "of old"])
+        vectors = embed_classes(partly, sources, reference=CLASSES)
+        np.testing.assert_allclose(vectors, [mean("it is a fox", "of fur"), mean("of old")], rtol=1e-6)
+        path.unlink()
+        vectors = embed_classes(CLASSES, sources, reference=CLASSES)
+        np.testing.assert_allclose(vectors, [mean("a fox"), mean("a fruit")], rtol=1e-6)
+        assert not caplog.text
+
     def test_mistakes_are_named(self, tmp_path):
         with pytest.raises(DataError, match=r"must have \{\} where the text goes, got 'a photo'"):
             embed_classes(CLASSES, [{"kind": "text", "templates": ["a photo"]}])
