@@ -110,4 +110,10 @@ def test_the_text_tower_of_a_pair(family, tmp_path, caplog):
         with torch.inference_mode():
             expected = model.get_text_features(**ids).pooler_output[0].numpy()
         np.testing.assert_allclose(vector, expected, atol=1e-5)
+    assert "longer than" not in caplog.text
+    long = CLASSES.assign(text=["a red fox", "a green fruit " * 20])
+    cut = embed_classes(long, [{"kind": "text", "encoder": folder}])[1]
+    assert "1 of 2 texts are longer than the 16 tokens that" in caplog.text
+    kept = long.assign(text=" ".join(("a green fruit " * 5).split()[:14]))  # and the tokens of begin and end
+    np.testing.assert_allclose(cut, embed_classes(kept, [{"kind": "text", "encoder": folder}])[1], atol=1e-5)
     assert load_encoder(folder, encoder_fingerprint(folder)) is load_encoder(folder, encoder_fingerprint(folder))

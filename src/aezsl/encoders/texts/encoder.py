@@ -1,5 +1,6 @@
 """Texts to vectors: sentence-transformers models, and the text tower of a CLIP-like pair."""
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +11,8 @@ from aezsl.arrays import Float32
 from aezsl.encoders.hub import is_pair, model_config
 from aezsl.encoders.texts.fingerprints import check_source, encoder_folder
 from aezsl.errors import DataError
+
+log = logging.getLogger(__name__)
 
 #: Texts that are encoded together.
 BATCH = 64
@@ -69,9 +72,14 @@ def _tower(folder: Path) -> Encode:
     tokenizer = load_tokenizer(folder)
     config = model_config(folder)
     padding = "max_length" if config.get("model_type") in FULL_LENGTH else "longest"
-    shape = {"padding": padding, "truncation": True, "max_length": model.config.text_config.max_position_embeddings}
+    longest = model.config.text_config.max_position_embeddings
+    shape = {"padding": padding, "truncation": True, "max_length": longest}
 
     def encode(texts: Sequence[str]) -> Float32:
+        lengths = [len(tokens) for tokens in tokenizer(list(texts), verbose=False)["input_ids"]]
+        if too_long := sum(length > longest for length in lengths):
+            message = "%d of %d texts are longer than the %d tokens that %s reads: their ends count for nothing"
+            log.warning(message, too_long, len(texts), longest, folder.name)
         blocks = []
         for start in range(0, len(texts), BATCH):
             tokens = tokenizer(list(texts[start : start + BATCH]), return_tensors="pt", **shape)
