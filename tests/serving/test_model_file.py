@@ -232,3 +232,8 @@ def test_relative_names_are_found_from_where_the_model_lies(tmp_path, trained, m
     assert found.backbone["parts"] == [{"backbone": str(tmp_path / "nets/clip"), "weights": "default", "layer": None}]
     assert found.sources[0] == {**sources[0], "descriptions": str(tmp_path / "said.json")}  # the hub's name stays
     assert found.sources[1] == sources[1]
+    far = replace(recipe, backbone={**named, "parts": [{**named["parts"][0], "backbone": "/another/machine/clip"}]})
+    save_trained(path, replace(trained, recipe=far))
+    assert load_trained(path).recipe.backbone == far.backbone  # nowhere: whoever needs it says so
+    (tmp_path / "nets/clip").rename(path.parent / "clip")
+    assert load_trained(path).recipe.backbone["parts"][0]["backbone"] == str(path.parent / "clip")

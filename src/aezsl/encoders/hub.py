@@ -32,15 +32,16 @@ def _is_model(folder: Path) -> bool:
 
 
 def found_near(name: str, file: Path) -> str:
-    """A relative name of a model's folder, or of a file, as it is found from here, or else from where ``file`` lies.
+    """The name of a model's folder, or of a file, as it is found from here, or else from where ``file`` lies.
 
     A command is typed in the project's root and names are often relative to it; what it leaves below that root may be
-    used from anywhere. Names of other things stay.
+    used from anywhere. On another machine an absolute name means nothing, but the folder may lie beside the file, or
+    above it. Names of other things stay.
     """
     given = Path(name).expanduser()
-    if given.is_absolute() or given.exists():
+    if given.exists():
         return name
-    places = (folder / given for folder in file.absolute().parents)
+    places = (folder / (given.name if given.is_absolute() else given) for folder in file.absolute().parents)
     return next((str(place) for place in places if place.is_file() or _is_model(place)), name)
 
 
