@@ -10,6 +10,8 @@ import pytest
 import torch
 from PIL import Image
 
+import aezsl
+from aezsl.data.normalise import Normaliser
 from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.encoder import make_encoder
@@ -17,6 +19,9 @@ from aezsl.encoders.texts.encoder import load_encoder
 from aezsl.encoders.texts.fingerprints import with_fingerprints
 from aezsl.encoders.texts.semantics import embed_classes
 from aezsl.errors import DataError
+from aezsl.methods import make_method
+from aezsl.serving.recipe import Recipe
+from aezsl.serving.trained import TrainedModel
 from tests.helpers.pretrained import save_pair, save_tokenizer, save_tower, save_vision, without_weights
 from tests.helpers.recipes import make_recipe
 
@@ -67,6 +72,39 @@ def test_image_vectors_are_those_of_the_family(name, folders, picture):
             expected = model(**pixels).pooler_output
     assert features.shape == (2, 16)
     np.testing.assert_allclose(features, np.repeat(expected.numpy(), 2, axis=0), atol=1e-5)
+
+
+def test_one_line_answers_in_the_order_of_the_library_s_own_pipeline(folders):
+    """``cosine`` on a pair, from pictures and labels to names, beside transformers' zero-shot classification."""
+    from transformers import AutoImageProcessor, AutoTokenizer, pipeline
+
+    folder, rng = folders["clip"], np.random.default_rng(0)
+    pictures = [Image.fromarray(rng.integers(0, 255, (40, 60, 3), dtype=np.uint8)) for _ in range(3)]
+    labels = ["a red fox", "a melon", "green", "the round fruit"]
+    part = {"backbone": folder, "weights": "default", "layer": None}
+    encoder, sources = make_encoder(part), with_fingerprints([{"kind": "text", "encoder": folder}])
+    features, vectors = encoder.load()(pictures), embed_classes(CLASSES, sources)
+    recipe = Recipe(
+        backbone={"parts": [part], "fingerprint": encoder.vectors.fingerprint},
+        features=Normaliser(("l2",)),
+        semantics=Normaliser(("l2",)),
+        sources=sources,
+        attribute_names=[],
+        classes=CLASSES.assign(role=["seen", "seen"]),
+        class_vectors=vectors,
+        example=features[:2],
+    )
+    trained = TrainedModel(make_method("cosine").fit(features, np.array([0, 1, 1]), vectors), recipe)
+    answers = aezsl.classify(pictures, labels, trained, none=False)
+    theirs = pipeline(
+        "zero-shot-image-classification",
+        model=AutoModel.from_pretrained(folder),
+        tokenizer=AutoTokenizer.from_pretrained(folder),
+        image_processor=AutoImageProcessor.from_pretrained(folder, backend="pil"),
+        device="cpu",
+    )(pictures, candidate_labels=labels, hypothesis_template="{}")
+    assert [[line["label"] for line in one] for one in answers] == [[line["label"] for line in one] for one in theirs]
+    assert len({one[0]["label"] for one in answers} | {one[-1]["label"] for one in answers}) > 1
 
 
 def test_a_tower_alone_gives_the_vector_that_its_pair_compares(tmp_path, picture):
