@@ -142,13 +142,19 @@ def main(n_requests=480, method="aezsl"):
         batches = [body("image", photos)] * n_batches
         cost = processor_seconds(process, lambda: ask(port, batches)) / (n_batches * BATCH)
         row = processor_seconds(process, lambda: ask(port, rows)) / n_requests
-    bare = bare_speeds(make_encoder({"backbone": [BACKBONE]}).backbones[0], n_batches * BATCH)
+    encoder = make_encoder({"backbone": [BACKBONE]})
+    encode = encoder.load(side_by_side=True)
+    encode(contents)
+    direct, _ = measured(n_batches * BATCH, lambda: [encode(contents) for _ in range(n_batches)])
+    bare = bare_speeds(encoder.backbones[0], n_batches * BATCH)
     _, pillow = measured(20 * BATCH, lambda: [bare_pillow(content) for content in contents * 20])
     ways = [bare[how] for how in ("on all cores", "one on each core")]
     fastest, engine = max(speed for speed, _ in ways), min(processor for _, processor in ways)
     floor = engine / (engine + pillow)
     print(f"images: engine alone {fastest:.1f}/s; service {whole:.1f}/s, {100 * whole / fastest:.0f} % of it", end="; ")
     print(f"with one image a request and {CLIENTS} clients {single:.1f}/s, {100 * single / fastest:.0f} %")
+    print(f"the same images, decoded and seen by the engine without a service: {direct:.1f}/s", end="; ")
+    print(f"the service {100 * whole / direct:.0f} % of it, with one image a request {100 * single / direct:.0f} %")
     print(f"processor time: {1000 * row:.1f} ms a row of stored features; an image {1000 * cost:.2f} ms", end=", ")
     print(f"of which the engine alone takes {engine:.2f} ms, {engine / cost / 10:.0f} %, and Pillow {pillow:.2f} ms to")
     print(

@@ -38,6 +38,14 @@ def check_degenerate_pools(model, data: Synthetic, distinct=True):
             assert len(set(classifier.labels)) <= len(np.unique(pool, axis=0))
 
 
+def check_descent(history, rounds_at_most):
+    """The objective never rises, and the method ends with the first round that changes no label."""
+    objective, changed = history["objective"].to_numpy(), history["changed"].to_numpy()
+    assert (np.diff(objective) <= 1e-12 * objective[0]).all()
+    assert (changed[:-1] > 0).all()
+    assert changed[-1] == 0 or len(changed) == rounds_at_most
+
+
 class Mixed(NamedTuple):
     seen: tuple[np.ndarray, np.ndarray, np.ndarray]  # X, y, S to learn from
     S: np.ndarray  # targets: the seen classes, then the unseen ones

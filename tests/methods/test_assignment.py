@@ -1,26 +1,8 @@
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from aezsl.methods.shared.assignment import balanced_assignment
-
-
-def linear_program(scores, lower, upper):
-    """The best sum of scores by HiGHS."""
-    m, C = scores.shape
-    rows = np.kron(np.eye(m), np.ones((1, C)))
-    columns = np.kron(np.ones((1, m)), np.eye(C))
-    found = linprog(
-        -scores.ravel(),
-        A_ub=np.vstack([columns, -columns]),
-        b_ub=np.concatenate([np.broadcast_to(upper, C), -np.broadcast_to(lower, C)]),
-        A_eq=rows,
-        b_eq=np.ones(m),
-        bounds=(0, 1),
-        method="highs",
-    )
-    assert found.status == 0
-    return -found.fun
+from tests.oracles.assignment import best_total
 
 
 def total(scores, labels):
@@ -48,7 +30,7 @@ def test_equals_the_linear_program(seed):
     assert (counts >= lower).all()
     assert (counts <= upper).all()
     np.testing.assert_allclose(
-        total(scores, labels), linear_program(scores, lower, upper), rtol=1e-9, atol=1e-9 * np.abs(scores).max()
+        total(scores, labels), best_total(scores, lower, upper), rtol=1e-9, atol=1e-9 * np.abs(scores).max()
     )
 
 
@@ -66,6 +48,12 @@ def test_ties_are_broken_by_order():
     """Nothing to choose by: the first samples leave the first class, for the first classes with room."""
     np.testing.assert_array_equal(balanced_assignment(np.zeros((6, 3)), 0, 2), [1, 1, 2, 2, 0, 0])
     np.testing.assert_array_equal(balanced_assignment(np.zeros((4, 3)), 1, 4), [1, 2, 0, 0])
+
+
+def test_of_equal_samples_the_first_one_moves_on():
+    """The last but one can leave class 0 for 1 alone, where there is room for one of the equal samples before it."""
+    scores = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(balanced_assignment(scores, 0, 2), [0, 2, 1, 1, 0])
 
 
 def test_a_chain_of_moves_is_found():

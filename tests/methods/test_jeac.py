@@ -1,10 +1,12 @@
+import warnings
+
 import numpy as np
 import pytest
 
 from aezsl.data.statistics import class_sums
 from aezsl.methods import make_method
 from aezsl.methods.jeac import cluster_with_seen
-from tests.helpers.pools import check_degenerate_pools, fitter, nearest
+from tests.helpers.pools import check_degenerate_pools, check_descent, fitter, mixed_pool, nearest
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -52,10 +54,7 @@ def test_class_sums_give_what_rows_give(shape, lam, gam):
 @pytest.mark.parametrize("lam", [0.1, 1.0, 10.0])
 def test_the_objective_never_rises(start, lam):
     data = make_synthetic(noise=1.5, n_unseen=12)
-    history = fitted(data, lam=lam, start=start).adapt(data.S_new, data.X_new).history
-    objective = history["objective"].to_numpy()
-    assert (np.diff(objective) <= 1e-12 * objective[0]).all()
-    assert history["changed"].iloc[-1] == 0
+    check_descent(fitted(data, lam=lam, start=start).adapt(data.S_new, data.X_new).history, 100)
 
 
 def test_without_weight_on_the_pool_it_is_the_nearest_mapped_signature():
@@ -115,15 +114,60 @@ def test_clustering_holds_seen_samples_and_never_raises_its_objective():
 
 
 def test_clusters_are_named_by_the_nearest_mapped_signature():
-    data = make_synthetic(noise=0.1, shift=0.1)
-    classifier = fitted(data, start="clusters", gam=0.1).adapt(data.S_new, data.X_new)
-    assert np.mean(classifier.rounds.start == data.y_new) > 0.8
+    data = make_synthetic(noise=1.0)
+    Y = np.eye(len(data.S))[data.y] @ data.S
+    D = np.linalg.solve(Y.T @ Y + 0.1 * np.eye(10), Y.T @ data.X)
+    counts, sums = np.bincount(data.y), class_sums(data.X, data.y, len(data.S))
+    found = cluster_with_seen(data.X_new, counts, sums, 8, 3, 100)
+    start = fitted(data, start="clusters", gam=0.1, seed=3).adapt(data.S_new, data.X_new).rounds.start
+    np.testing.assert_array_equal(start, nearest(found.centres, data.S_new @ D)[found.clusters])
+    assert (start != nearest(data.X_new, data.S_new @ D)).any()
 
 
-def test_seen_targets_get_no_cluster_of_their_own():
-    data = make_synthetic(noise=0.1)
+def test_a_new_cluster_without_samples_stays_where_it_began():
+    data = make_synthetic()
+    counts, sums = np.bincount(data.y), class_sums(data.X, data.y, len(data.S))
+    found = cluster_with_seen(np.repeat(data.X_new[[0, 50]], 5, axis=0), counts, sums, 6, 0, 100)
+    for centre in found.centres[len(data.S) :]:
+        assert np.abs(data.X_new[[0, 50]] - centre).max(axis=1).min() < 1e-9
+
+
+def test_seen_targets_get_no_cluster_of_their_own(monkeypatch):
+    data, asked = make_synthetic(noise=0.1), []
+    monkeypatch.setattr(
+        "aezsl.methods.jeac.cluster_with_seen", lambda *args: asked.append(args[3]) or cluster_with_seen(*args)
+    )
     model = fitted(data, start="clusters", gam=0.01)
     np.testing.assert_array_equal(model.adapt(data.S, data.X).labels, data.y)
+    model.adapt(np.vstack([data.S_new, data.S]), data.X_new)
+    assert asked == [0, 8]
+
+
+def test_the_scale_of_features_does_not_matter_and_lam_counts_samples():
+    data = make_synthetic(noise=1.0)
+    expected = fitted(data, lam=0.6).adapt(data.S_new, data.X_new)
+    scaled = make_method("jeac", lam=0.6).fit(0.1 * data.X, *data[1:3]).adapt(data.S_new, 0.1 * data.X_new)
+    twice = fitted(data, lam=0.3).adapt(data.S_new, np.repeat(data.X_new, 2, axis=0))
+    np.testing.assert_array_equal(scaled.labels, expected.labels)
+    np.testing.assert_allclose(scaled.history["objective"], 0.01 * expected.history["objective"])
+    np.testing.assert_array_equal(twice.labels, np.repeat(expected.labels, 2))
+    np.testing.assert_allclose(twice.history["objective"], expected.history["objective"])
+
+
+def test_a_pool_of_seen_and_unseen_classes_is_told_apart():
+    mixed = mixed_pool()
+    model = make_method("jeac", gam=0.1).fit(*mixed.seen)
+    assert min(mixed.accuracies(model.adapt(mixed.S, mixed.pool).labels)) > 0.8
+
+
+def test_a_collapse_is_told_and_a_smaller_lam_prevents_it():
+    """The seen classes are those of another world, so that the map fits none of the pool's clusters."""
+    data, other = make_synthetic(noise=1.0), make_synthetic(seed=3)
+    with pytest.warns(UserWarning, match="JEaC: labels collapsed, .*a smaller lam"):
+        fitted(other).adapt(data.S_new, data.X_new)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(other, lam=1e-3).adapt(data.S_new, data.X_new)
 
 
 @pytest.mark.parametrize("start", ["ridge", "clusters"])

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 
 from aezsl.methods import jlse, make_method
-from aezsl.methods.jlse import Pairs, match_weights
+from aezsl.methods.jlse import JLSE, Pairs, match_weights
 from aezsl.methods.seen import SeenData
 from aezsl.methods.shared import margin
 from aezsl.methods.shared.simplex import simplex_mixtures
+from tests.helpers.derivatives import central_differences
 from tests.methods.contract import MethodContract
 from tests.oracles.jlse import jlse_class_fit, jlse_objective
 from tests.synthetic import make_synthetic
@@ -78,6 +79,61 @@ def test_codes_with_the_answer_lower_the_joint_objective(fitted):
     assert values[-1] < values[0]
     for codes_after, value in zip(codes, values, strict=True):
         assert 0 <= value - literal(codes_after) <= len(data.X) * 0.05 * np.log(2) + 1e-4
+
+
+class Watched(JLSE):
+    """Keeps what every step of the training leaves: codes of classes Z and images V, dictionaries B and D, and W."""
+
+    def _keep(self, **found):
+        before = self.kept[-1] if hasattr(self, "kept") else {}
+        self.kept = [*getattr(self, "kept", []), {**before, **found, "B": self.B_, "D": self.D_}]
+
+    def _matched_image_codes(self, X, Z, V, pairs, **options):
+        self._keep(Z=Z, V=V, W=self.W_)
+        codes = super()._matched_image_codes(X, Z, V, pairs, **options)
+        self._keep(V=codes)
+        return codes
+
+    def _class_codes(self, S, **extra):
+        codes = super()._class_codes(S, **extra)
+        if extra:  # behind the step of the dictionary of features
+            self._keep()
+            self.pull = self.kept[-1], extra["pull"]
+            self._keep(Z=codes)
+        return codes
+
+
+def test_no_step_of_the_training_raises_its_objective():
+    data = make_synthetic(n_seen=10, per_class=6)
+    pairs = Pairs(data.y, 10)
+    model = Watched(n_atoms=8, lam_w=1e-3, lam_s=0.1, precision=100.0, n_rounds=3).fit(*data[:3])
+
+    def match(Z, V, W):
+        return pairs.loss(V @ (Z @ W).T)[0] / len(data.X)
+
+    def value(Z, V, B, D, W):
+        classes = -np.mean([jlse_class_fit(s, z, B, 0.1) for s, z in zip(data.S, Z, strict=True)])
+        images = np.sum((data.X - V @ D) ** 2) + model.lam_v * np.sum(V**2)
+        return 100 * (classes + images / 2 / len(data.X)) + match(Z, V, W) + 1e-3 / 2 * np.sum(W**2)
+
+    values = [value(**now) for now in model.kept]
+    assert len(values) == 4 * 3
+    assert (np.diff(values) <= 1e-6 * values[0]).all()
+    assert values[-1] < values[0] - 1
+    now, pull = model.pull
+    free = np.linalg.lstsq(now["V"], data.X, rcond=None)[0]
+    lengths = np.linalg.norm(free, axis=1, keepdims=True)
+    np.testing.assert_allclose(now["D"], free / np.maximum(lengths, 1), atol=1e-4)
+    slope = central_differences(lambda Z: match(Z, now["V"], now["W"]), now["Z"])
+    np.testing.assert_allclose(pull, -slope * len(data.S) / 100, atol=1e-4 * np.abs(pull).max())
+
+
+def test_the_last_weights_are_fitted_to_codes_without_an_answer(fitted):
+    data, model = fitted
+    Z, V = model._class_codes(data.S), model._image_codes(data.X)
+    slope = Pairs(data.y, 10).loss(V @ (Z @ model.W_).T)[1]
+    pushed = -Z.T @ (slope.T @ V) / len(data.X)
+    np.testing.assert_allclose(pushed, model.lam_w * model.W_, atol=0.05 * model.lam_w * np.abs(model.W_).max())
 
 
 def test_match_weights_are_stationary_whatever_the_scale_of_steps(monkeypatch):

@@ -129,6 +129,28 @@ def test_the_derivative_by_labels_is_the_one_of_the_paper():
     assert (ends[0] - ends[1]) / 2e-4 == pytest.approx(np.vdot(G, way), rel=1e-3)
 
 
+def test_the_loss_is_a_sum_so_twice_the_samples_need_twice_the_weight():
+    F, U, labels, _ = problem()
+    once = fit(F, U, labels, beta=0.7)
+    again = Labelling(np.tile(labels.y, 2), np.tile(labels.Y, (2, 1)))
+    n = len(labels.y)
+    twice = fit(np.vstack([F[:n], F[:n], F[n:], F[n:]]), U, again, beta=1.4)
+    assert twice.value == pytest.approx(2 * once.value, rel=1e-9)
+    np.testing.assert_allclose(twice.W, once.W, atol=1e-4)
+
+
+def test_even_mixtures_of_classes_are_nearly_stationary():
+    """Why labels do not start as mixtures: along Y the objective falls far less from there than from any class."""
+    F, _, labels, _ = problem()
+    U, m = np.eye(6), len(labels.Y)
+    slopes = []
+    for Y in (np.full((m, 6), 1 / 6), np.eye(6)[np.arange(m) % 6]):
+        machine = fit(F, U, Labelling(labels.y % 4, Y))
+        G = -(machine.M + machine.scores)
+        slopes.append(np.ptp(G[:, 4:], axis=1).max())  # between the two classes without a sample
+    assert slopes[0] < 1e-3 < slopes[1]
+
+
 def test_classes_without_relation_and_without_samples_are_alike():
     """Q = I is the plain semi-supervised machine: to exchange two such classes changes nothing."""
     F, _, labels, _ = problem()

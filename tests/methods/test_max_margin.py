@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from aezsl.methods.shared.margin import Labelling, train
+from aezsl.methods.shared.margin import Labelling, smooth_hinge, train
 from tests.helpers.pools import check_degenerate_pools, fitter
 from tests.methods.contract import MethodContract
+from tests.oracles.assignment import best_total
 from tests.synthetic import make_synthetic
 
 DOUBLE = {"single": False}
@@ -31,16 +32,17 @@ def test_the_objective_never_rises(data, params):
     assert set(history["step"]) <= {1.0, 0.5, 0.25, 0.125}
 
 
-def test_it_ends_with_the_machine_of_its_labels(data):
+@pytest.mark.parametrize("a", [10, 60])  # fewer and more dimensions than classes
+def test_it_ends_with_the_machine_of_its_labels(a):
     """After one round Y is the balanced assignment itself: a machine trained on it, by hand, scores the same."""
-    model = fitted(data, max_rounds=1, n_components=None)
-    classifier = model.adapt(data.S_new, data.X_new)
+    data = make_synthetic(noise=1.0, a=a)
+    classifier = fitted(data, max_rounds=1, n_components=None).adapt(data.S_new, data.X_new)
     U = np.vstack([data.S, data.S_new]) - data.S.mean(axis=0)
     U /= np.linalg.norm(U, axis=1, keepdims=True)
     mean = data.X.mean(axis=0)
     y = np.concatenate([data.y, classifier.rounds.start + len(data.S)])
     F = np.vstack([data.X, data.X_new]) - mean
-    machine = train(F, U, Labelling(y, np.empty((0, len(U)))), 1.0, np.zeros((10, 24)), tol=1e-12)
+    machine = train(F, U, Labelling(y, np.empty((0, len(U)))), 1.0, np.zeros((a, 24)), tol=1e-12)
     expected = (data.X_new - mean) @ machine.W.T @ U[len(data.S) :].T
     found = classifier.scores(data.X_new)
     np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
@@ -64,11 +66,39 @@ def test_random_first_labels_have_their_seed(data):
     assert (starts[0] != starts[2]).any()
 
 
-def test_relabelled_targets_are_relabelled_answers(data):
-    order = np.random.default_rng(0).permutation(8)
-    model = fitted(data)
-    first, permuted = (model.adapt(S, data.X_new).labels for S in (data.S_new, data.S_new[order]))
-    np.testing.assert_array_equal(order[permuted], first)
+@pytest.mark.parametrize("length", [1.0, 0.25])
+def test_a_step_goes_towards_the_best_assignment_along_the_derivative(data, monkeypatch, length):
+    """Of all labels within the bounds, mixed ones too, none falls faster along the paper's derivative G."""
+    monkeypatch.setattr("aezsl.methods.max_margin.LENGTHS", (length,))
+    model = fitted(data, beta=0.1, start="random")
+    scene = model._scene(data.S_new, data.X_new)
+    Y = model._one_hot(scene.assign(model._first_scores(scene)), scene)
+    machine = model._train(scene, Y, scene.W)
+    _, mixed, taken = model._step(scene, machine, Y)
+    goal = ((mixed - (1 - length) * Y) / length)[:, scene.columns]
+    assert taken == length
+    assert set(np.unique(np.round(goal, 12))) == {0.0, 1.0}
+    np.testing.assert_allclose(mixed.sum(axis=1), 1)
+    assert (goal.sum(axis=0) >= scene.low - 1e-9).all()
+    assert (goal.sum(axis=0) <= scene.high + 1e-9).all()
+    scores = scene.F[scene.n :] @ machine.W.T @ scene.U.T
+    _, M = smooth_hinge(scores, Labelling(data.y[:0], Y))
+    rise = (M + scores)[:, scene.columns]  # -G
+    assert np.vdot(rise, goal) == pytest.approx(best_total(rise, scene.low, scene.high), rel=1e-9)
+
+
+def test_without_lower_bounds_one_class_may_take_all():
+    """Samples that say nothing: all of one class is the cheapest answer, which the bounds forbid."""
+    data = make_synthetic(n_seen=6, n_unseen=3, noise=1.0)
+    scene = fitted(data)._scene(data.S_new, data.X_new * 0)
+    model = fitted(data, lower=0.0, upper=3.0)
+    one_class, even = (
+        model._train(scene, model._one_hot(labels, scene), scene.W).value
+        for labels in (np.zeros(36, dtype=int), np.arange(36) % 3)
+    )
+    assert one_class < even
+    assert (scene.low == 6).all()
+    assert (model._scene(data.S_new, data.X_new).low == 0).all()
 
 
 def test_single_precision_answers_alike(data):

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from aezsl.methods import make_method
-from aezsl.methods.secml import consistency_loss
+from aezsl.methods.secml import _adam, consistency_loss
+from tests.helpers.derivatives import central_differences
 from tests.methods.contract import MethodContract
 from tests.oracles.secml import secml_objective
 from tests.synthetic import make_synthetic
@@ -36,13 +37,11 @@ def test_loss_equals_the_sum_over_pairs():
 def test_gradient_equals_finite_differences(name):
     theta, data, negative = random_problem()
     _, gradient = consistency_loss(theta, data.X, data.y, negative, data.S, 0.7, 0.01)
-    for at in np.ndindex(theta[name].shape):
-        sides = []
-        for sign in (1, -1):
-            moved = {key: value.copy() for key, value in theta.items()}
-            moved[name][at] += sign * 1e-6
-            sides.append(consistency_loss(moved, data.X, data.y, negative, data.S, 0.7, 0.01)[0])
-        np.testing.assert_allclose(gradient[name][at], (sides[0] - sides[1]) / 2e-6, atol=1e-6, rtol=1e-5)
+
+    def loss(value):
+        return consistency_loss({**theta, name: value}, data.X, data.y, negative, data.S, 0.7, 0.01)[0]
+
+    np.testing.assert_allclose(gradient[name], central_differences(loss, theta[name], 1e-6), atol=1e-6, rtol=1e-5)
 
 
 def test_score_is_the_distance_under_the_metric():
@@ -77,6 +76,60 @@ def test_the_metric_starts_as_the_euclidean_one_of_the_principal_directions():
     for rank in (4, 10):
         W_A = make_method("secml")._start(24, T, rank, np.random.default_rng(0))["W_A"]
         np.testing.assert_allclose(W_A @ W_A.T, directions[:, :rank] @ directions[:, :rank].T, atol=1e-4)
+
+
+def test_b_X_starts_at_the_mean_attributes():
+    T = make_synthetic().S.astype(np.float32)
+    np.testing.assert_allclose(
+        make_method("secml")._start(24, T, 4, np.random.default_rng(0))["b_X"], T.mean(axis=0), atol=1e-6
+    )
+
+
+def test_inconsistent_classes_are_drawn_from_all_others_or_the_nearest_of_them():
+    theta, data, _ = random_problem()
+    rows = np.repeat(np.arange(len(data.X)), 200)
+    X, y = data.X[rows], data.y[rows]
+    drawn = make_method("secml")._negatives(theta, X, y, data.S, np.random.default_rng(0))
+    for c in range(6):
+        shares = np.bincount(drawn[y == c], minlength=6) / np.count_nonzero(y == c)
+        assert shares[c] == 0
+        np.testing.assert_allclose(np.delete(shares, c), 1 / 5, atol=0.06)
+    hard = make_method("secml", negatives="hard")._negatives(theta, data.X, data.y, data.S, np.random.default_rng(0))
+    embedded = np.maximum(data.X @ theta["W_X"] + theta["b_X"], 0)
+    for a, own, found in zip(embedded, data.y, hard, strict=True):
+        distances = [np.inf if c == own else np.sum(((a - s) @ theta["W_A"]) ** 2) for c, s in enumerate(data.S)]
+        assert found == np.argmin(distances)
+
+
+def test_every_pass_meets_every_image_once_in_an_order_of_its_own(monkeypatch):
+    """And the step size falls linearly to zero."""
+    data, met, rates = make_synthetic(n_seen=6, per_class=8), [], []
+
+    def loss(theta, X, *args):
+        met.extend(X[:, 0].tolist())
+        return consistency_loss(theta, X, *args)
+
+    def adam(theta, gradient, moments, step, rate):
+        assert step == len(rates) + 1
+        rates.append(rate)
+
+    monkeypatch.setattr("aezsl.methods.secml.consistency_loss", loss)
+    monkeypatch.setattr("aezsl.methods.secml._adam", adam)
+    make_method("secml", n_epochs=3, batch_size=16, learning_rate=0.5).fit(*data[:3])
+    passes = [met[i : i + 48] for i in (0, 48, 96)]
+    for images in passes:
+        assert sorted(images) == sorted(data.X[:, 0].astype(np.float32).tolist())
+    assert passes[0] != passes[1] != passes[2]
+    np.testing.assert_allclose(rates, 0.5 * (1 - np.arange(9) / 9))
+
+
+def test_adam_moves_by_the_step_size_where_gradients_stay():
+    """Both means are corrected for their start at zero, so their ratio is the sign from the first step on."""
+    theta, gradient = {"W": np.zeros(3)}, {"W": np.array([2.0, -0.1, 30.0])}
+    moments = {"W": (np.zeros(3), np.zeros(3))}
+    for step in range(1, 6):
+        _adam(theta, gradient, moments, step, 0.1)
+        np.testing.assert_allclose(theta["W"], -0.1 * step * np.sign(gradient["W"]), rtol=1e-4)
 
 
 @pytest.mark.parametrize("negatives", ["hard", "random"])

@@ -1,12 +1,21 @@
 import warnings
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from aezsl.methods import METHODS, LinearClassifier, make_method
+from aezsl.kinds import accepts
+from aezsl.methods import METHODS, LinearClassifier, make_method, method_class
 from aezsl.methods.history import LabelHistory
+from aezsl.methods.parameters import kind_of
+from aezsl.methods.targets import Targets
 from aezsl.methods.transductive import TransductiveMethod
+from tests.helpers.quick import slow_unless_quick
 from tests.synthetic import make_synthetic
+
+#: Methods with a pool, and those of them that learn its labels without a base to refine.
+WITH_POOL = [entry.name for entry in METHODS.values() if entry.pool and not entry.paired]
+WITHOUT_BASE = [name for name in WITH_POOL if issubclass(method_class(name), TransductiveMethod)]
 
 
 class Fixed(TransductiveMethod):
@@ -33,9 +42,10 @@ def adapt(start, end, n=96):
     return Fixed(start, end).fit(*data[:3]).adapt(data.S_new, data.X_new[:n])
 
 
-def test_a_collapse_is_told_and_what_helps():
-    with pytest.warns(UserWarning, match="3 of 8 target classes.* 5 were at the start; try another method"):
-        adapt(range(5), range(3))
+@pytest.mark.parametrize("before", [4, 5, 8])  # half of the classes, and more
+def test_a_collapse_is_told_and_what_helps(before):
+    with pytest.warns(UserWarning, match=f"3 of 8 target classes.* {before} were at the start; try another method"):
+        adapt(range(before), range(3))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +72,7 @@ def test_without_a_pool_the_method_learns_from_an_empty_one():
 
 
 @pytest.mark.filterwarnings("ignore:.* labels collapsed")
-@pytest.mark.parametrize("name", [entry.name for entry in METHODS.values() if entry.pool and not entry.paired])
+@pytest.mark.parametrize("name", WITH_POOL)
 def test_every_round_tells_what_changed_and_how_many_classes_are_in_use(name):
     data = make_synthetic(n_seen=12, n_unseen=5, noise=1.0)
     classifier = make_method(name).fit(*data[:3]).adapt(data.S_new, data.X_new)
@@ -72,3 +82,81 @@ def test_every_round_tells_what_changed_and_how_many_classes_are_in_use(name):
     assert table[[aim, "changed", "classes_in_use", "accuracy", "per_class_accuracy"]].notna().all(axis=None)
     for labels, in_use in zip(classifier.rounds.rounds(), table["classes_in_use"], strict=True):
         assert len(set(labels)) == in_use
+
+
+def other_values(parameter):
+    """Some that it may have and has not by itself."""
+    kind, own = kind_of(parameter), parameter.default
+    words = [word for part in (kind, *get_args(kind)) for word in get_args(part)]
+    tried = [not own, *words, 0.3, 7, 1, None]
+    return [value for value in tried if accepts(kind, value) and value != own][:2]
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("name", slow_unless_quick(WITH_POOL))
+def test_points_that_differ_in_any_parameter_share_nothing_that_it_changes(name):
+    """One seen data and one pool for all of them, as in a search: each must find what it finds alone."""
+    data = make_synthetic(n_seen=10, n_unseen=4, per_class=8, noise=1.0)
+    points = [{}, *({p.name: value} for p in method_class(name).declared() for value in other_values(p))]
+    assert {key for point in points for key in point} == set(make_method(name).get_params())
+    targets = Targets(data.S_new, data.X_new, len(points))
+    for point, model in zip(points, make_method(name).fit_path(*data[:3], points), strict=True):
+        found = model.adapt_to(targets)
+        alone = make_method(name, **point).fit(*data[:3]).adapt(data.S_new, data.X_new)
+        np.testing.assert_array_equal(found.labels, alone.labels, err_msg=str(point))
+        scores = alone.scores(data.X_new)
+        np.testing.assert_allclose(
+            found.scores(data.X_new), scores, atol=1e-9 * np.abs(scores).max(), err_msg=str(point)
+        )
+
+
+@pytest.mark.parametrize("name", WITHOUT_BASE)
+def test_the_docstring_says_what_a_source_confirms_and_what_is_inferred(name):
+    words = method_class(name).__doc__
+    assert "Confirmed by" in words
+    assert "From knowledge" in words or "Inferred" in words
+    assert "What differs" in words
+
+
+def adapted(name, data, targets=slice(None), samples=slice(None)):
+    """The method with its own parameters, adapted to some of the unseen classes and samples, in some order."""
+    return make_method(name).fit(*data[:3]).adapt(data.S_new[targets], data.X_new[samples])
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", WITHOUT_BASE)
+def test_permuted_samples_get_permuted_labels(name, seed):
+    data = make_synthetic(n_seen=12, n_unseen=5, noise=1.0, seed=seed)
+    order = np.random.default_rng(seed).permutation(len(data.X_new))
+    labels, permuted = adapted(name, data).labels, adapted(name, data, samples=order).labels
+    np.testing.assert_array_equal(permuted, labels[order])
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", WITHOUT_BASE)
+def test_relabelled_targets_are_relabelled_answers(name, seed):
+    data = make_synthetic(n_seen=12, n_unseen=5, noise=1.0, seed=seed)
+    order = np.random.default_rng(seed).permutation(len(data.S_new))
+    permuted, first = adapted(name, data, targets=order), adapted(name, data)
+    np.testing.assert_array_equal(order[permuted.labels], first.labels)
+    for one, other in zip(permuted.rounds.rounds(), first.rounds.rounds(), strict=True):
+        np.testing.assert_array_equal(order[one], other)
+
+
+@pytest.mark.filterwarnings("ignore:.* labels collapsed")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", [name for name in WITHOUT_BASE if name != "tzsar"])  # which has no objective
+def test_with_its_own_parameters_the_objective_never_rises(name, seed):
+    data = make_synthetic(n_seen=12, n_unseen=6, noise=1.5, seed=seed)
+    objective = adapted(name, data).history["objective"].to_numpy()
+    assert (np.diff(objective) <= 1e-6 * objective[0]).all()  # products may be in single precision
+
+
+@pytest.mark.parametrize("name", WITHOUT_BASE)
+def test_one_sample_alone_starts_with_what_the_seen_classes_say_of_it(name):
+    data = make_synthetic(n_seen=12, n_unseen=5, noise=0.5)
+    model, samples = make_method(name).fit(*data[:3]), data.X_new[::6]
+    found = [model.adapt(data.S_new, sample[None]).rounds.start[0] for sample in samples]
+    np.testing.assert_array_equal(found, model.adapt(data.S_new).predict(samples))

@@ -79,6 +79,8 @@ def test_prototypes_become_means_of_their_nearest_projections():
             P = unit(np.array([f[np.argsort(-(f @ p), kind="stable")[:5]].mean(axis=0) for p in P]))
         np.testing.assert_allclose(classifier.scorer.parts["prototypes"], P, atol=1e-12)
         assert len(classifier.history) == rounds
+        own = 1 - (f * P[classifier.labels]).sum(axis=1)
+        assert classifier.history["distance"].iloc[-1] == pytest.approx(own.mean())
 
 
 def test_one_nearest_is_the_nearest_projection_and_all_of_them_are_one_prototype():
@@ -194,6 +196,15 @@ def test_new_samples_are_scored_as_the_pool_is():
 def test_ties_among_projections_take_the_first_samples():
     f = np.eye(3)[[0, 0, 1, 2]]
     np.testing.assert_allclose(self_trained(f, np.array([[0.5, 0.1]] * 4), 2), f[[0, 0]])
+
+
+def test_of_classes_that_come_to_the_same_samples_the_first_takes_all():
+    data = make_synthetic(noise=1.0)
+    nearly = data.S_new[:1] + 1e-6 * np.random.default_rng(0).normal(size=(1, 10))
+    classifier = fitted(data, n_nearest=5).adapt(np.vstack([data.S_new, nearly]), data.X_new)
+    P = classifier.scorer.parts["prototypes"]
+    np.testing.assert_array_equal(P[8], P[0])
+    assert set(classifier.labels) == set(range(8))
 
 
 def test_a_pool_of_seen_and_unseen_classes_is_told_apart():

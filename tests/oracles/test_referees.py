@@ -3,22 +3,13 @@
 import numpy as np
 import pytest
 
+from tests.helpers.derivatives import central_differences
 from tests.oracles import refinement
 from tests.oracles.aezsl import aezsl_dense, aezsl_gradient, aezsl_objective, algorithm1
 from tests.oracles.eszsl import one_hot
 from tests.synthetic import make_synthetic
 
 SMALL = {"n_seen": 5, "n_unseen": 3, "per_class": 2, "d": 4, "a": 3}
-
-
-def central_differences(function, at, step=1e-4):
-    """The derivative of ``function`` by every entry of ``at``, one entry at a time."""
-    derivative = np.empty_like(at)
-    for index in np.ndindex(at.shape):
-        change = np.zeros_like(at)
-        change[index] = step
-        derivative[index] = (function(at + change) - function(at - change)) / (2 * step)
-    return derivative
 
 
 @pytest.mark.parametrize(

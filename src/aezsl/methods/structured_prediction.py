@@ -31,7 +31,8 @@ class StructuredPrediction(TransductiveMethod):
     with :math:`\pi` a permutation: one cluster per class. Every round is a block of descent each: :math:`P_c` is the
     mean of its samples and of ``kappa`` copies of :math:`P^0_c`, clusters are matched with classes at the least total
     distance, samples take the nearest :math:`P_c`. It ends when no label changes. A class without samples stays at
-    :math:`P^0_c`. ``kappa`` 0 is k-means from :math:`P^0`, a large one the nearest predicted place. With
+    :math:`P^0_c`. ``kappa`` 0 is k-means from :math:`P^0`, a large one the nearest predicted place; between the two
+    a class of many samples moves to them while those of few are held back, and may lose what they have. With
     ``unit_length`` samples, places and means all lie on the unit sphere: the best :math:`P_c` is the direction of that
     mean. (A mean of unit vectors is shorter than they are, the more so the more samples it is of; left as it is, large
     clusters would be near to everything and small ones, kept at their place, far from it.)
@@ -102,7 +103,9 @@ class StructuredPrediction(TransductiveMethod):
     #: Prototypes stay nearer to their predicted places the larger kappa is.
     cautious_by: ClassVar[Mapping[str, int]] = {"kappa": 1}
     citation: ClassVar[str] = "Z. Zhang and V. Saligrama. Zero-shot recognition via structured prediction. ECCV 2016."
-    against_collapse: ClassVar[str] = "a larger kappa keeps classes nearer to where their semantics put them"
+    against_collapse: ClassVar[str] = (
+        "kappa: 0 leaves every cluster to its samples, a much larger one keeps classes where their semantics put them"
+    )
 
     map_: Array
     mean_: Array

@@ -60,12 +60,15 @@ class UDA(TransductiveMethod):
     prediction, the sign of codes, nearest prototype and propagation, which is its default. Confirmed by code of the
     propagation's authors (Fu et al.): unit length, the kernel with the median of squared distances, 30 neighbours and
     more for prototypes, alpha 0.5. Inferred: the dictionary of the first codes, which the paper leaves open, and how
-    samples outside the pool are labelled. Its four weights are not printed ("insensitive"); two are searched here.
+    samples outside the pool are labelled. Its four weights are not printed ("insensitive"); two are searched here. Nor
+    is it said how features and semantics are scaled; l2 and l3 weigh against the square of the features' length.
 
     What differs: the paper bounds the atoms' length by one in the objective, but not in its update of D; here they
     are not bounded, as projecting them can raise the objective. Codes are found by proximal gradients to ``code_tol``,
     not by a path of the lasso. The regression behind w is one over all seen classes (see IAP), and ``temperature``
-    softens it, which is 1 in the paper. The median is taken over the pairs of at most 1,000 rows.
+    softens it, which is 1 in the paper. The median is taken over the pairs of at most 1,000 rows. The paper joins
+    several kinds of semantics by the mean of their distances or graphs; here there is one. Five rounds at most, after
+    which it has settled according to the paper.
 
     Parameters
     ----------
