@@ -50,6 +50,7 @@ def test_networks_and_folders_that_there_are_not_are_refused_before_the_first_no
 
 
 SETTINGS = {"weights": "default", "layer": None, "path": None}
+REGISTERED = {"method": "aezsl", "model": "models:/birds/2"}
 PARAMETERS = {"report": {"benchmark": "birds"}, "split": {"seed": 3}, "predict": {"method": "aezsl"}}
 
 
@@ -71,6 +72,13 @@ def test_runs_are_named_by_method_data_and_split_and_told_apart_by_kind(pipeline
     tags = describe_run({"pipeline_names": pipelines}, PARAMETERS)
     assert (tags["mlflow.runName"], tags["kind"], tags.get("method")) == (name, kind, method)
     assert tags["benchmark"] == "birds"
+
+
+def test_what_a_registered_model_answers_is_not_called_the_method_s():
+    tags = describe_run({"pipeline_names": ["predict"]}, PARAMETERS | {"predict": REGISTERED})
+    assert (tags["mlflow.runName"], tags.get("method")) == ("predict, models:/birds/2 · birds", None)
+    tags = describe_run({"pipeline_names": ["export"]}, PARAMETERS | {"predict": REGISTERED})
+    assert tags["method"] == "aezsl"
 
 
 @pytest.mark.parametrize(

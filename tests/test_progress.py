@@ -112,11 +112,15 @@ def test_a_warning_is_one_line_and_a_result_its_text(monkeypatch, capsys):
 
 
 def test_many_descriptions_are_a_bar_of_ours(lines, monkeypatch, tmp_path):
-    model = SimpleNamespace(encode=lambda texts, **_: np.array([[float(text)] for text in texts], dtype=np.float32))
+    model = SimpleNamespace(
+        tokenizer=None, encode=lambda texts, **_: np.array([[float(text)] for text in texts], dtype=np.float32)
+    )
     library = SimpleNamespace(SentenceTransformer=lambda *_, **__: SimpleNamespace(float=lambda: model))
     monkeypatch.setitem(sys.modules, "sentence_transformers", library)
     quiet = SimpleNamespace(disable_progress_bar=lambda: None)
     monkeypatch.setitem(sys.modules, "transformers.utils.logging", quiet)
+    complete = SimpleNamespace(require_vocabulary=lambda *_: None)
+    monkeypatch.setitem(sys.modules, "aezsl.encoders.pretrained", complete)
     texts = [str(i) for i in range(3 * encoder.TOGETHER + 1)]
     assert encoder._sentences(tmp_path)(texts).ravel().tolist() == list(map(float, texts))
     assert lines()[-1] == "descriptions: 100% (4 of 4)"

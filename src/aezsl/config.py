@@ -1,5 +1,6 @@
-"""Kedro's configuration loader, with three more resolvers, and with what is checked before anything runs."""
+"""Kedro's configuration loader, with four more resolvers, and with what is checked before anything runs."""
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import PurePath
@@ -16,12 +17,12 @@ from aezsl.errors import AezslError, ParameterError
 class ConfigLoader(OmegaConfigLoader):
     """As Kedro's, but ``globals.yml`` may use ``${given:name,default}``: a value of ``--params``, or the default.
 
-    Kedro does not allow its own ``runtime_params`` in globals, yet the place of all results, which is a global,
-    must follow from which data set the command line names: results of different data never mix. ``${below:name}``
-    is such a value as the end of a folder's name: a slash and the value, or nothing; ``${environment:}`` what
-    ``--env`` named. A features file that the command line names needs no word about the backbone; sources of
-    semantics can be given there as one word (see ``read_sources``). An environment that there is not is refused at
-    once.
+    Kedro does not allow its own ``runtime_params`` in globals, yet the place of all results, which is a global, must
+    follow from which data set the command line names: results of different data never mix. ``${below:name}`` is such a
+    value as the end of a folder's name: a slash and the value, or nothing; ``${environment:}`` is what ``--env`` named.
+    ``${registered:name,default}`` is the address of a model of MLflow's registry as the name of a folder. A features
+    file that the command line names needs no word about the backbone; sources of semantics can be given there as one
+    word (see ``read_sources``). An environment that there is not is refused at once.
     """
 
     def __init__(
@@ -43,10 +44,15 @@ class ConfigLoader(OmegaConfigLoader):
                 raise ParameterError(f"{name} must be a folder below that of the benchmark, got {str(folder)!r}")
             return f"/{folder.as_posix()}" if folder.parts else ""
 
+        def registered(name: str, otherwise: str) -> str:
+            place = str(resolve(name, "") or "").removeprefix("models:").strip("/")
+            return re.sub(r"[^\w.@+-]+", "-", place).strip(".") or otherwise
+
         # Not by custom_resolvers: of a second session in the same process, Kedro would keep the first one's.
         OmegaConf.register_new_resolver("given", resolve, replace=True)
         OmegaConf.register_new_resolver("below", below, replace=True)
         OmegaConf.register_new_resolver("environment", lambda: env or "", replace=True)
+        OmegaConf.register_new_resolver("registered", registered, replace=True)
         super().__init__(conf_source, env, runtime_params, **options)
         if env and env != self.default_run_env and env not in self.environments():
             near = get_close_matches(env.lower(), self.environments(), n=1)

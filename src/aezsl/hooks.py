@@ -14,6 +14,7 @@ from kedro.pipeline import Pipeline
 from aezsl.config import ConfigLoader
 from aezsl.errors import NotReadyError
 from aezsl.machine.provenance import Cost, git_commit, peak_memory_mb
+from aezsl.methods import METHODS
 from aezsl.runs.asked import check_pipelines
 from aezsl.runs.commands import next_command
 from aezsl.runs.subject import (
@@ -47,7 +48,7 @@ class BeforeAnythingRuns:
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Refuse networks and folders that there are not, and models that nobody has trained."""
+        """Refuse networks and folders that there are not, what is not a pair, and models that nobody has trained."""
         from aezsl.encoders.images.backbones import check_backbones
         from aezsl.formats.new_images import require_folder
 
@@ -56,8 +57,19 @@ class BeforeAnythingRuns:
             _require_model(run_params, pipeline, catalog)
         elif "params:feature_extraction" in inputs:
             check_backbones(catalog.load("params:feature_extraction"))
+            _check_pairs(inputs, catalog)
         if "new_images" in inputs and "new_images" in catalog:
             require_folder(catalog.get("new_images").folder)  # type: ignore[union-attr]
+
+
+def _check_pairs(inputs: set[str], catalog: DataCatalog) -> None:
+    """Refuse methods of a pair of encoders before features are computed that they could not use."""
+    from aezsl.encoders.pairs import check_pair
+
+    settings = ("feature_extraction", "semantic_embedding", "normalise")
+    for name in (entry.name for entry in METHODS.values() if entry.paired and f"params:{entry.name}" in inputs):
+        if not catalog.load(f"params:{name}")["init"].get("stated_pair"):
+            check_pair(name, *(catalog.load(f"params:{setting}") for setting in settings))
 
 
 def _require_model(run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:

@@ -9,6 +9,7 @@ import yaml
 
 from aezsl.encoders.texts.semantics import KINDS
 from aezsl.methods import method_class
+from aezsl.runs.parameters.sections import GIVEN
 from tests.helpers import ROOT
 
 CONF = ROOT / "conf"
@@ -50,9 +51,7 @@ def test_every_kind_of_semantics_is_listed_with_its_settings(kind):
     text = (CONF / "base" / "parameters_semantic_embedding.yml").read_text()
     (listed,) = re.findall(rf"^  #   {kind}( \{{[\w, ]+\}})?  ", text, re.MULTILINE)
     arguments = inspect.signature(KINDS[kind]).parameters if kind in KINDS else ["encoder"]
-    assert re.findall(r"\w+", listed) == [
-        name for name in arguments if name not in ("classes", "reference", "fingerprint")
-    ]
+    assert re.findall(r"\w+", listed) == [name for name in arguments if name not in GIVEN]
 
 
 def test_the_map_names_every_file_and_environment():

@@ -35,6 +35,23 @@ def test_a_features_file_on_the_command_line_needs_no_word_about_the_backbone(gi
     assert make_loader("cub", feature_extraction=given)["parameters"]["feature_extraction"]["backbone"] == backbone
 
 
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ({}, "aezsl"),
+        ({"method": "eszsl"}, "eszsl"),
+        ({"method": "eszsl", "predict": {"model": "models:/bird's/2"}}, "bird-s-2"),
+        ({"predict": {"model": "models:/birds@best"}}, "birds@best"),
+        ({"predict": {"model": "models:/../.."}}, "-"),
+    ],
+)
+def test_answers_of_a_registered_model_do_not_lie_among_those_of_a_method(given, folder):
+    catalog = make_loader(**given)["catalog"]
+    answers = ("new_predictions", "new_predictions_table", "sorted_images", "new_gallery")
+    assert {catalog[name]["filepath"].split("/")[-2] for name in answers} == {folder}
+    assert catalog["mlflow_model"]["filepath"].split("/")[-2] == given.get("method", "aezsl")
+
+
 @pytest.fixture(scope="module")
 def checked():
     """Check base with what a command gives, as ``--params`` reads it; the files are read once."""

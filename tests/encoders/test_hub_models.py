@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 import torch
 from PIL import Image
 
+import aezsl
+from aezsl.data.normalise import Normaliser
 from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.encoder import make_encoder
@@ -16,7 +19,10 @@ from aezsl.encoders.texts.encoder import load_encoder
 from aezsl.encoders.texts.fingerprints import with_fingerprints
 from aezsl.encoders.texts.semantics import embed_classes
 from aezsl.errors import DataError
-from tests.helpers.pretrained import save_pair, save_tokenizer, save_vision
+from aezsl.methods import make_method
+from aezsl.serving.recipe import Recipe
+from aezsl.serving.trained import TrainedModel
+from tests.helpers.pretrained import save_pair, save_tokenizer, save_tower, save_vision, without_weights
 from tests.helpers.recipes import make_recipe
 
 from transformers import AutoConfig, AutoModel  # isort: skip
@@ -66,6 +72,113 @@ def test_image_vectors_are_those_of_the_family(name, folders, picture):
             expected = model(**pixels).pooler_output
     assert features.shape == (2, 16)
     np.testing.assert_allclose(features, np.repeat(expected.numpy(), 2, axis=0), atol=1e-5)
+
+
+def test_one_line_answers_in_the_order_of_the_library_s_own_pipeline(folders):
+    """``cosine`` on a pair, from pictures and labels to names, beside transformers' zero-shot classification."""
+    from transformers import AutoImageProcessor, AutoTokenizer, pipeline
+
+    folder, rng = folders["clip"], np.random.default_rng(0)
+    pictures = [Image.fromarray(rng.integers(0, 255, (40, 60, 3), dtype=np.uint8)) for _ in range(3)]
+    labels = ["a red fox", "a melon", "green", "the round fruit"]
+    part = {"backbone": folder, "weights": "default", "layer": None}
+    encoder, sources = make_encoder(part), with_fingerprints([{"kind": "text", "encoder": folder}])
+    features, vectors = encoder.load()(pictures), embed_classes(CLASSES, sources)
+    recipe = Recipe(
+        backbone={"parts": [part], "fingerprint": encoder.vectors.fingerprint},
+        features=Normaliser(("l2",)),
+        semantics=Normaliser(("l2",)),
+        sources=sources,
+        attribute_names=[],
+        classes=CLASSES.assign(role=["seen", "seen"]),
+        class_vectors=vectors,
+        example=features[:2],
+    )
+    trained = TrainedModel(make_method("cosine").fit(features, np.array([0, 1, 1]), vectors), recipe)
+    answers = aezsl.classify(pictures, labels, trained, none=False)
+    theirs = pipeline(
+        "zero-shot-image-classification",
+        model=AutoModel.from_pretrained(folder),
+        tokenizer=AutoTokenizer.from_pretrained(folder),
+        image_processor=AutoImageProcessor.from_pretrained(folder, backend="pil"),
+        device="cpu",
+    )(pictures, candidate_labels=labels, hypothesis_template="{}")
+    assert [[line["label"] for line in one] for one in answers] == [[line["label"] for line in one] for one in theirs]
+    assert len({one[0]["label"] for one in answers} | {one[-1]["label"] for one in answers}) > 1
+
+
+def test_a_tower_alone_gives_the_vector_that_its_pair_compares(tmp_path, picture):
+    from transformers import CLIPVisionModelWithProjection
+
+    folder = save_tower(tmp_path, width=12)
+    preprocess, run = make_backbone(folder).load()
+    pixels = preprocess(picture)[None]
+    model = CLIPVisionModelWithProjection.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        expected = model(pixel_values=torch.from_numpy(pixels)).image_embeds.numpy()
+    assert expected.shape == (1, 12)
+    np.testing.assert_allclose(run(pixels), expected, atol=1e-5)
+
+
+def test_a_masked_autoencoder_sees_the_whole_image_every_time(tmp_path, picture):
+    preprocess, run = make_backbone(save_vision(tmp_path, "vit_mae")).load()
+    pixels = preprocess(picture)[None]
+    model = AutoModel.from_pretrained(tmp_path, mask_ratio=0.0).eval()
+    with torch.inference_mode():
+        expected = model(pixel_values=torch.from_numpy(pixels)).last_hidden_state[:, 0].numpy()
+    np.testing.assert_array_equal(run(pixels), run(pixels))
+    np.testing.assert_allclose(run(pixels), expected, atol=1e-5)
+
+
+def test_weights_that_a_folder_lacks_are_never_drawn_at_random(tmp_path):
+    """Which is what the library does, and features would be others every time."""
+    (tmp_path / "vit").mkdir()
+    (tmp_path / "clip").mkdir()
+    save_vision(tmp_path / "vit", "vit")
+    make_backbone(without_weights(tmp_path / "vit", "pooler")).load()  # of a classifier, whose pooler nobody needs
+    with pytest.raises(DataError, match=r"does not have all weights of a ViTModel: .*layers\.0.* fetch it again"):
+        make_backbone(without_weights(tmp_path / "vit", "layernorm_before")).load()
+    save_pair(tmp_path / "clip")
+    with pytest.raises(DataError, match=r"does not have all weights of a CLIPModel: text_projection"):
+        embed_classes(CLASSES, [{"kind": "text", "encoder": without_weights(tmp_path / "clip", "text_projection")}])
+
+
+@pytest.mark.parametrize(
+    ("lacks", "sentence"),
+    [
+        ("preprocessor_config.json", "cannot be read as a vision model with its processor"),
+        ("model.safetensors", "cannot be read as a vision model .*model.safetensors"),
+    ],
+)
+def test_a_folder_that_is_not_whole_is_refused_with_a_sentence(lacks, sentence, tmp_path):
+    folder = save_pair(tmp_path)
+    (tmp_path / lacks).unlink()
+    with pytest.raises(DataError, match=f"{sentence}.*fetch it again"):
+        make_backbone(folder).load()
+
+
+def test_a_tokenizer_without_words_is_refused(tmp_path):
+    """The library gives it a vocabulary of its own making, by which a fox is a melon."""
+    folder = save_pair(tmp_path)
+    for file in tmp_path.glob("tokenizer*"):
+        file.unlink()
+    with pytest.raises(DataError, match=r"has no vocabulary, none of merges\.txt, tokenizer\.json, vocab\.json"):
+        embed_classes(CLASSES, [{"kind": "text", "encoder": folder}])
+
+
+def test_what_sees_images_only_is_refused_as_an_encoder_of_texts(folders):
+    with pytest.raises(DataError, match=r"the text encoder .* cannot be loaded"):
+        embed_classes(CLASSES, [{"kind": "text", "encoder": folders["dinov2"]}])
+
+
+def test_features_do_not_depend_on_where_a_folder_lies(folders, tmp_path, monkeypatch):
+    copied = shutil.copytree(folders["vit"], tmp_path / "elsewhere" / "vit")
+    monkeypatch.chdir(tmp_path)
+    prints = {
+        make_backbone(name).fingerprint for name in (folders["vit"], str(copied), "elsewhere/vit", "./elsewhere/vit/")
+    }
+    assert len(prints) == 1
+    assert make_backbone(folders["dinov2"]).fingerprint not in prints
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

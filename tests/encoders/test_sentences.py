@@ -66,6 +66,19 @@ class TestPrompts:
         with pytest.raises(DataError, match="is not what it was"):
             embed_classes(CLASSES, [source])
 
+    def test_who_describes_a_class_to_a_trained_model_is_heard(self, tmp_path, caplog):
+        """What a file says of a class of that name is for training; averaged and scaled as there all the same."""
+        path = tmp_path / "said.json"
+        path.write_text(json.dumps({"red_fox": ["it is a fox", "of fur"]}))
+        sources = with_fingerprints([{"kind": "text", "descriptions": str(path)}])
+        partly = CLASSES.assign(text=["", "of old"])
+        vectors = embed_classes(partly, sources, reference=CLASSES)
+        np.testing.assert_allclose(vectors, [mean("it is a fox", "of fur"), mean("of old")], rtol=1e-6)
+        path.unlink()
+        vectors = embed_classes(CLASSES, sources, reference=CLASSES)
+        np.testing.assert_allclose(vectors, [mean("a fox"), mean("a fruit")], rtol=1e-6)
+        assert not caplog.text
+
     def test_mistakes_are_named(self, tmp_path):
         with pytest.raises(DataError, match=r"must have \{\} where the text goes, got 'a photo'"):
             embed_classes(CLASSES, [{"kind": "text", "templates": ["a photo"]}])
@@ -97,4 +110,10 @@ def test_the_text_tower_of_a_pair(family, tmp_path, caplog):
         with torch.inference_mode():
             expected = model.get_text_features(**ids).pooler_output[0].numpy()
         np.testing.assert_allclose(vector, expected, atol=1e-5)
+    assert "longer than" not in caplog.text
+    long = CLASSES.assign(text=["a red fox", "a green fruit " * 20])
+    cut = embed_classes(long, [{"kind": "text", "encoder": folder}])[1]
+    assert "1 of 2 texts are longer than the 16 tokens that" in caplog.text
+    kept = long.assign(text=" ".join(("a green fruit " * 5).split()[:14]))  # and the tokens of begin and end
+    np.testing.assert_allclose(cut, embed_classes(kept, [{"kind": "text", "encoder": folder}])[1], atol=1e-5)
     assert load_encoder(folder, encoder_fingerprint(folder)) is load_encoder(folder, encoder_fingerprint(folder))

@@ -40,6 +40,31 @@ def save_vision(folder, family, **options):
     return str(folder)
 
 
+def save_tower(folder, width=12):
+    """The image tower of a pair alone, with its projection."""
+    import torch
+
+    from aezsl.encoders import torchvision  # noqa: F401
+
+    from transformers import CLIPVisionConfig, CLIPVisionModelWithProjection  # isort: skip
+
+    torch.manual_seed(0)
+    small = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = CLIPVisionConfig(**small, image_size=32, patch_size=8, projection_dim=width)
+    CLIPVisionModelWithProjection(config).save_pretrained(folder)
+    save_processor(folder, "CLIPImageProcessor")
+    return str(folder)
+
+
+def without_weights(folder, part):
+    """The same model, but weights with ``part`` in their names are in no file."""
+    from safetensors.torch import load_file, save_file
+
+    file = folder / "model.safetensors"
+    save_file({name: value for name, value in load_file(file).items() if part not in name}, file, {"format": "pt"})
+    return str(folder)
+
+
 def save_processor(folder, kind):
     processor = {
         "image_processor_type": kind,

@@ -1,6 +1,7 @@
 """Model files that were changed, as a stranger or a defect may leave them: refused by name, nothing of them is run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -211,3 +212,28 @@ def test_a_parameter_that_is_a_list_is_kept(tmp_path):
     classifier = model.adapt(recipe.semantics(data.S_new), recipe.features(data.X_new))
     save_classifier(tmp_path / "classifier.npz", classifier)
     np.testing.assert_array_equal(load_classifier(tmp_path / "classifier.npz").labels, classifier.labels)
+
+
+def test_relative_names_are_found_from_where_the_model_lies(tmp_path, trained, monkeypatch):
+    """Typed in the project's root, and used from anywhere."""
+    (tmp_path / "nets/clip").mkdir(parents=True)
+    (tmp_path / "nets/clip/config.json").write_text("{}")
+    (tmp_path / "said.json").write_text("{}")
+    named = {"parts": [{"backbone": "nets/clip", "weights": "default", "layer": None}], "fingerprint": ""}
+    sources = [{"kind": "text", "encoder": "openai/clip", "descriptions": "said.json"}, {"kind": "attributes"}]
+    recipe = replace(trained.recipe, backbone=named, sources=sources)
+    path = tmp_path / "data/06_models/own/eszsl/model.npz"
+    save_trained(path, replace(trained, recipe=recipe))
+    monkeypatch.chdir(tmp_path)
+    assert load_trained(path).recipe.backbone == named  # from the root itself as it was typed
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found = load_trained(path).recipe
+    assert found.backbone["parts"] == [{"backbone": str(tmp_path / "nets/clip"), "weights": "default", "layer": None}]
+    assert found.sources[0] == {**sources[0], "descriptions": str(tmp_path / "said.json")}  # the hub's name stays
+    assert found.sources[1] == sources[1]
+    far = replace(recipe, backbone={**named, "parts": [{**named["parts"][0], "backbone": "/another/machine/clip"}]})
+    save_trained(path, replace(trained, recipe=far))
+    assert load_trained(path).recipe.backbone == far.backbone  # nowhere: whoever needs it says so
+    (tmp_path / "nets/clip").rename(path.parent / "clip")
+    assert load_trained(path).recipe.backbone["parts"][0]["backbone"] == str(path.parent / "clip")

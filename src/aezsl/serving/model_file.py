@@ -39,7 +39,7 @@ def load_trained(path: Path) -> TrainedModel:
         path, "a trained model", VERSION, ("method", "parameters", "scalars", "recipe", "confidence")
     )
     with _refused(path, "a trained model"):
-        recipe = Recipe.from_state(header["recipe"], _part("recipe", arrays))
+        recipe = Recipe.from_state(header["recipe"], _part("recipe", arrays)).found_near(path)
         trained = TrainedModel(_load_model(header, arrays), recipe, Confidence(**header["confidence"]))
         features, semantics = recipe.example.shape[1], recipe.class_vectors.shape[1]
         _check_widths(trained.model, features, semantics)

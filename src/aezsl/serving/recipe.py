@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.data.benchmark import ROLES
-from aezsl.data.normalise import Normaliser, moving_steps
+from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
-from aezsl.encoders.hub import is_hub_model, is_pair, model_folder
+from aezsl.encoders.hub import found_near
 from aezsl.encoders.images.backbones import JOINED_BY
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
+from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.texts.semantics import KINDS, embed_classes
 from aezsl.errors import DataError
 
@@ -40,6 +42,16 @@ class Recipe:
     def as_in(self, problem: Problem) -> "Recipe":
         """The recipe of a model that is trained on this normalised problem: new data goes through the same."""
         return replace(self, features=problem.feature_normaliser, semantics=problem.semantic_normaliser)
+
+    def found_near(self, file: Path) -> "Recipe":
+        """The same where networks, encoders and files have relative names, looked for from where ``file`` lies too."""
+
+        def found(named: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+            return named | {key: found_near(named[key], file) for key in keys if isinstance(named.get(key), str)}
+
+        parts = [found(part, ("backbone", "weights")) for part in self.backbone["parts"]]
+        sources = [found(source, ("encoder", "descriptions", "path")) for source in self.sources]
+        return replace(self, backbone=self.backbone | {"parts": parts}, sources=sources)
 
     def make_encoder(self, name: str | None = None, device: str = "auto") -> ImageEncoder:
         """What computed the training features; another name only where they came from a file."""
@@ -72,21 +84,9 @@ class Recipe:
 
     def require_pair(self, method: str) -> None:
         """Refuse a method that compares images with texts unless one pair of encoders made both, and nothing moved."""
-        parts, sources = self.backbone["parts"], self.sources
-        encoders = {part["backbone"] for part in parts} | {source.get("encoder", source["kind"]) for source in sources}
-        one = len(parts) == len(sources) == len(encoders) == 1 and sources[0]["kind"] == "text"
-        if not one or not is_hub_model(parts[0]["backbone"]) or not is_pair(model_folder(parts[0]["backbone"])):
-            raise DataError(
-                f"{method} needs a pair of encoders like CLIP, one model as feature_extraction.backbone and as encoder "
-                f"of a single source of kind text; got {', '.join(sorted(encoders))}. Where stored vectors "
-                f"do come from a pair, say so by --params={method}.init.stated_pair=true"
-            )
-        moved = [*moving_steps(self.features.steps), *moving_steps(self.semantics.steps)]
-        if moved:
-            raise DataError(
-                f"{method} compares images with texts as their encoders gave them, but normalise has {moved[0]!r}, "
-                "which moves them: set --params=normalise.features=l2,normalise.semantics=l2"
-            )
+        backbones = [part["backbone"] for part in self.backbone["parts"]]
+        ways = {"features": [self.features.steps], "semantics": [self.semantics.steps]}
+        require_pair(method, backbones, self.sources, ways)
 
     def targets(self, classes: pd.DataFrame | None = None, attribute_names: Sequence[str] = ()) -> "NamedClasses":
         """The classes to choose among: those of a table, or else the unseen classes of training.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aezsl.errors import DataError
+from aezsl.errors import DataError, ParameterError
 from aezsl.serving.model_file import load_trained
 from aezsl.serving.trained import TrainedModel
 
@@ -31,9 +31,16 @@ def load_registered(uri: str) -> TrainedModel:
     return load_trained(folder / flavour["data"] / MODEL_FILE)
 
 
+def check_name(name: str) -> None:
+    """Refuse a name that the registry would, before anything is written."""
+    if not name.strip() or {"/", ":"} & set(name):
+        raise ParameterError(f"export.register must be a name without / and :, such as birds, got {name!r}")
+
+
 def register(folder: Path, name: str) -> str:
     """A copy of an MLflow model under ``name`` in the registry, in the run that is going on; its URI."""
     import mlflow
+    from mlflow.exceptions import MlflowException
     from mlflow.models import Model
 
     with mlflow.start_run(nested=mlflow.active_run() is not None):
@@ -43,7 +50,10 @@ def register(folder: Path, name: str) -> str:
         source = mlflow.get_artifact_uri("registered_model")
         Model.load(str(folder / "MLmodel"))  # what is registered can be loaded
         client = mlflow.MlflowClient()
-        if not client.search_registered_models(f"name = '{name}'"):
+        try:
             client.create_registered_model(name)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
         version = client.create_model_version(name, source, run.info.run_id)
     return f"{SCHEME}{name}/{version.version}"

@@ -137,7 +137,7 @@ def find_model(given: str | Path | None = None, project: Path = Path()) -> Train
             log.info("classifying by %s", path)
             return trained
     what = f"no model {given!s}" if given is not None else "no trained model that can take images"
-    if near := get_close_matches(str(given), METHODS, n=1) if str(given) not in METHODS else []:
+    if near := [] if given is None or str(given) in METHODS else get_close_matches(str(given), METHODS, n=1):
         what += f" (did you mean {near[0]}?)"
     raise DataError(
         f"{what} below {(project / MODELS).resolve()}: make one of the default benchmark by kedro run "

@@ -56,7 +56,7 @@ def make_backbone(name: str, weights: str = "default", layer: str | None = None,
     the same but for rounding, so it is not part of the config.
     """
     config = {
-        "backbone": name,
+        "backbone": "transformers" if is_hub_model(name) else name,  # its digest says which, wherever it lies
         "weights": _weights_name(name, weights),
         "layer": layer,
         "engine": "onnxruntime",

@@ -3,13 +3,14 @@
 import hashlib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
-from aezsl.encoders.hub import is_hub_model, model_folder
+from aezsl.encoders.hub import is_hub_model, model_config, model_folder
 from aezsl.encoders.images.backbones import TRANSFORMING, packaged_weights
 from aezsl.encoders.images.preprocessing import LITE_SIZES
+from aezsl.encoders.pretrained import load_model
 from aezsl.errors import DataError, ParameterError
 
 #: Where features are taken when the layer before the classifier is not what the literature means. Caffe's fc6
@@ -47,13 +48,19 @@ class LayerFeatures(torch.nn.Module):
 class TransformersFeatures(torch.nn.Module):
     """The image vector of a model of transformers, pooled and projected as its family does.
 
-    A model with two towers (CLIP, SigLIP): the projected vector that is compared with texts. ViT, DeiT and MAE: the
-    class token, since what they call pooler is not trained with the classifier. All others (DINOv2, Swin, ConvNeXt,
-    BEiT, ResNet): what they call pooled.
+    A model with two towers (CLIP, SigLIP), and the image tower alone if it has its projection: the projected vector
+    that is compared with texts. ViT, DeiT and MAE: the class token, since what they call pooler is not trained with the
+    classifier. All others (DINOv2, Swin, ConvNeXt, BEiT, ResNet): what they call pooled.
     """
 
-    #: Families whose classifier reads the class token.
-    by_class_token = ("vit", "deit", "vit_mae", "vit_msn")
+    #: Families whose classifier reads the class token, and what to leave out of each: the pooler that is not used, and
+    #: the masking of patches, by which a MAE would see another part of the image every time.
+    by_class_token: ClassVar[dict[str, dict[str, Any]]] = {
+        "vit": {"add_pooling_layer": False},
+        "deit": {"add_pooling_layer": False},
+        "vit_mae": {"mask_ratio": 0.0},
+        "vit_msn": {},
+    }
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -65,11 +72,22 @@ class TransformersFeatures(torch.nn.Module):
             found = self.model.get_image_features(pixel_values=images)
             vectors: torch.Tensor = found if isinstance(found, torch.Tensor) else found.pooler_output
             return vectors
-        found = self.model(pixel_values=images)
-        if self.model.config.model_type in self.by_class_token:
+        family = self.model.config.model_type
+        # A MAE shuffles patches by noise, even where it masks none: without noise they stay in their order.
+        unmixed = {"noise": images.new_zeros(len(images), self._n_patches())} if family == "vit_mae" else {}
+        found = self.model(pixel_values=images, **unmixed)
+        if (projected := getattr(found, "image_embeds", None)) is not None:
+            vector: torch.Tensor = projected
+            return vector
+        if family in self.by_class_token:
             token: torch.Tensor = found.last_hidden_state[:, 0]
             return token
         return torch.flatten(found.pooler_output, 1)
+
+    def _n_patches(self) -> int:
+        config = self.model.config
+        n_patches: int = (config.image_size // config.patch_size) ** 2
+        return n_patches
 
 
 def make_network(name: str, weights: str, layer: str | None) -> torch.nn.Module:
@@ -94,16 +112,12 @@ def efficientnet_lite(name: str, weights: str, layer: str | None) -> torch.nn.Mo
 
 def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
     """A vision model of transformers from its folder, or the one that the hub's cache has."""
-    from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
-
-    from transformers import AutoModel  # isort: skip
-
     if layer is not None:
         raise ParameterError(f"{name} gives the vector of its family only, got layer {layer!r}")
-    options: dict[str, Any] = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False}
-    # Plain attention: the fused one has no counterpart in the exported graph. Single precision, as images come in.
-    options |= {"attn_implementation": "eager", "dtype": torch.float32}
-    return TransformersFeatures(AutoModel.from_pretrained(model_folder(name), **options))
+    folder = model_folder(name)
+    options = TransformersFeatures.by_class_token.get(model_config(folder).get("model_type", ""), {})
+    # Plain attention: the fused one has no counterpart in the exported graph.
+    return TransformersFeatures(load_model(folder, "a vision model", attn_implementation="eager", **options))
 
 
 def torchvision_models(name: str) -> Any:

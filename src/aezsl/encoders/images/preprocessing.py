@@ -1,7 +1,6 @@
 """How each network wants its images. Imports torch only for networks whose own preparation needs it."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -88,13 +87,9 @@ def _torchvision(name: str) -> Preprocess:
 
 def _processor(name: str) -> Preprocess:
     """By the processor that lies beside a model of transformers."""
-    from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
+    from aezsl.encoders.pretrained import load_processor
 
-    from transformers import AutoImageProcessor  # isort: skip
-
-    # Pillow's resizing, as these networks were trained with; torchvision's gives slightly other pixels.
-    options = {"backend": "pil", "local_files_only": True, "trust_remote_code": False}
-    processor: Any = AutoImageProcessor.from_pretrained(model_folder(name), **options)  # type: ignore[no-untyped-call]
+    processor = load_processor(model_folder(name))
 
     def preprocess(image: Image.Image) -> Float32:
         pixels: Float32 = np.asarray(processor(images=image, return_tensors="np")["pixel_values"][0], dtype=np.float32)

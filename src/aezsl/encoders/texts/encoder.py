@@ -1,9 +1,9 @@
 """Texts to vectors: sentence-transformers models, and the text tower of a CLIP-like pair."""
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from aezsl.encoders.hub import is_pair, model_config
 from aezsl.encoders.texts.fingerprints import check_source, encoder_folder
 from aezsl.errors import DataError
 from aezsl.machine.progress import progress_bar
+
+log = logging.getLogger(__name__)
 
 #: Texts that are encoded together.
 BATCH = 64
@@ -35,10 +37,13 @@ def load_encoder(encoder: str, fingerprint: str) -> Encode:
 
     try:
         folder = encoder_folder(encoder)
-        return _tower(folder) if is_pair(folder) else _sentences(folder)
+        encode = _tower(folder) if is_pair(folder) else _sentences(folder)
+        encode(["a"])  # some that are made for images alone say so only when they are asked
+        return encode
     except Exception as error:  # whatever a damaged folder makes of it
+        reason = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
         raise DataError(
-            f"the text encoder {encoder!r} cannot be loaded ({type(error).__name__}: {error}): "
+            f"the text encoder {encoder!r} cannot be loaded ({reason}): "
             "give the folder or the name of a sentence-transformers model, or of a pair like CLIP"
         ) from error
 
@@ -47,8 +52,11 @@ def _sentences(folder: Path) -> Encode:
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
+    from aezsl.encoders.pretrained import require_vocabulary
+
     disable_progress_bar()  # type: ignore[no-untyped-call]  # a second of loading is not worth one
     model = SentenceTransformer(str(folder), device="cpu").float()  # some are stored in half precision
+    require_vocabulary(folder, model.tokenizer)
 
     def encode(texts: Sequence[str]) -> Float32:
         starts = range(0, len(texts), TOGETHER)
@@ -65,20 +73,23 @@ def _sentences(folder: Path) -> Encode:
 def _tower(folder: Path) -> Encode:
     """The text tower of a pair, pooled and projected into the space that it shares with images."""
     import torch
-    from transformers import AutoModel, AutoTokenizer
-    from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()  # type: ignore[no-untyped-call]
-    options = {"local_files_only": True, "trust_remote_code": False}
-    model: Any = AutoModel.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **options).eval()
+    from aezsl.encoders.pretrained import load_model, load_tokenizer
+
+    model = load_model(folder, "a text encoder")
     if not hasattr(model, "get_text_features"):
         raise DataError(f"a {type(model).__name__} has no text tower of a pair")
-    tokenizer: Any = AutoTokenizer.from_pretrained(folder, **options)
+    tokenizer = load_tokenizer(folder)
     config = model_config(folder)
     padding = "max_length" if config.get("model_type") in FULL_LENGTH else "longest"
-    shape = {"padding": padding, "truncation": True, "max_length": model.config.text_config.max_position_embeddings}
+    longest = model.config.text_config.max_position_embeddings
+    shape = {"padding": padding, "truncation": True, "max_length": longest}
 
     def encode(texts: Sequence[str]) -> Float32:
+        lengths = [len(tokens) for tokens in tokenizer(list(texts), verbose=False)["input_ids"]]
+        if too_long := sum(length > longest for length in lengths):
+            message = "%d of %d texts are longer than the %d tokens that %s reads: their ends count for nothing"
+            log.warning(message, too_long, len(texts), longest, folder.name)
         blocks = []
         for start in range(0, len(texts), BATCH):
             tokens = tokenizer(list(texts[start : start + BATCH]), return_tensors="pt", **shape)

@@ -48,8 +48,8 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
     each brought to unit length first, so that none outweighs the others. A source with a ``fingerprint`` (see
     ``with_fingerprints``) is refused where what it reads has changed since.
 
-    reference : the classes that say what the dimensions are, where that depends on classes (the vocabulary of a bag
-        of words): for new classes, those that the model was trained with.
+    reference : for new classes, those that the model was trained with: they say what the dimensions are, where that
+        depends on classes (the vocabulary of a bag of words).
     """
     parts = []
     for source in sources:
@@ -60,6 +60,8 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
         if kind != "text" and "fingerprint" in settings:  # text checks encoder and sentences when it reads them
             check_source(source)
             del settings["fingerprint"]
+        if kind == "text":
+            settings["new"] = reference is not None
         if kind in RELATIVE_KINDS:
             settings["reference"] = classes if reference is None else reference
         parts.append(KINDS[kind](classes, **settings))

@@ -30,6 +30,7 @@ def text_vectors(
     templates: Sequence[str] | str = (),
     descriptions: str | None = None,
     fingerprint: str | None = None,
+    new: bool = False,
 ) -> Float32:
     r"""Vectors of what is said about every class.
 
@@ -45,15 +46,17 @@ def text_vectors(
         line.
     descriptions : a file of sentences by class, see ``read_descriptions``; a class that is not in it keeps its own.
     fingerprint : of encoder and file, where they must not have changed.
+    new : whether these are classes that somebody describes to a trained model: their own text then comes before what
+        the file says of a class of that name, and the file is read for those that have none.
     """
     given = {"kind": "text", "encoder": encoder, "descriptions": descriptions}
     of_encoder, _, of_file = (fingerprint or source_fingerprint(given)).partition("+")
     sentences = [[text] for text in _texts(classes, of, required=descriptions is None)]
-    if descriptions:
+    if descriptions and not (new and all(text for (text,) in sentences)):
         path = Path(descriptions).expanduser()
         if file_digest(path) != of_file:
             raise changed(descriptions)
-        sentences = _described(classes, sentences, path)
+        sentences = _described(classes, sentences, path, new)
     if isinstance(templates, str):
         templates = read_templates(Path(templates).expanduser())
     if wrong := [template for template in templates if "{}" not in template]:
@@ -82,14 +85,18 @@ def _texts(classes: pd.DataFrame, of: str, required: bool) -> list[str]:
     return texts.tolist()
 
 
-def _described(classes: pd.DataFrame, own: list[list[str]], path: Path) -> list[list[str]]:
-    """The sentences of the file where a class has some, else its own text."""
+def _described(classes: pd.DataFrame, own: list[list[str]], path: Path, own_first: bool) -> list[list[str]]:
+    """The sentences of the file where a class has some, else its own text; or the other way round."""
     table = read_descriptions(path)
     names = classes["class_name"].tolist()
-    found = [table.get(name) or [text for text in texts if text] for name, texts in zip(names, own, strict=True)]
+    texts = [[text for text in one if text] for one in own]
+    found = [
+        one or table.get(name, []) if own_first else table.get(name) or one
+        for name, one in zip(names, texts, strict=True)
+    ]
     if silent := [name for name, sentences in zip(names, found, strict=True) if not sentences]:
         raise DataError(f"{path} says nothing about {first_few(silent)}, and they have no text of their own: add them")
-    if others := [name for name in names if name not in table]:
+    if not own_first and (others := [name for name in names if name not in table]):
         log.warning("%s says nothing about %d of %d classes: their own text is used", path, len(others), len(names))
     return found
 

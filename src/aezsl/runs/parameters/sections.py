@@ -26,7 +26,7 @@ from aezsl.methods import METHODS, Entry
 from aezsl.methods.parameters import kind_of
 
 #: Arguments of a kind of semantics that are not for the user to set.
-GIVEN = ("classes", "reference", "fingerprint")
+GIVEN = ("classes", "reference", "fingerprint", "new")
 
 
 @dataclass(frozen=True)
