@@ -7,7 +7,8 @@ from kedro.pipeline import Pipeline, node
 
 from aezsl.commands.given import read_by
 from aezsl.errors import ParameterError
-from aezsl.runs.asked import CHOICES, check_choice, check_versions
+from aezsl.runs import asked
+from aezsl.runs.asked import CHOICES, check_choice, check_pipelines, check_versions
 
 
 def copy(value):
@@ -45,6 +46,24 @@ def test_what_is_of_the_pipeline_is_taken():
     names = (["eszsl.fit_model"], ["assemble_problem"], ["eszsl.fit_model"], ["training"], ["eszsl"], ["features"])
     check_choice(PIPELINE, dict(zip(CHOICES, names, strict=False)))
     check_choice(PIPELINE, {"to_outputs": ["eszsl.model"], "tags": []})
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("aezls_lr", "no pipeline 'aezls_lr': did you mean aezsl_lr?"),
+        ("aezsl,gzsl_eszsl", "several are --pipelines=aezsl,gzsl_eszsl"),
+        ("aezsl,eszzl", "did you mean"),
+    ],
+)
+def test_a_pipeline_that_there_is_not_is_refused(monkeypatch, name, told):
+    class Requested(dict):
+        _requested_pipelines = (name,)
+
+    monkeypatch.setattr(asked, "pipelines", Requested())
+    with pytest.raises(ParameterError) as refused:
+        check_pipelines()
+    assert told in str(refused.value)
 
 
 def test_versions_are_of_datasets_that_keep_them():

@@ -17,6 +17,8 @@ from aezsl.runs.commands import next_command
         ),
         ("cub", {"cub": {"unseen_list": None}}, "kedro run --env=cub --pipeline=report --params=cub.unseen_list=null"),
         (None, {"a": {"b": {"c": True}}}, "kedro run --pipeline=report --params=a.b.c=true"),
+        (None, {"a": {"b": ["c"]}}, """kedro run --pipeline=report --params='a.b=["c"]'"""),
+        ("own", {"own": {"root": "my birds"}}, "kedro run --env=own --pipeline=report --params='own.root=my birds'"),
         # Of one method, or of one command.
         (
             None,

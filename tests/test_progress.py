@@ -1,9 +1,16 @@
+import io
 import logging
+import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from aezsl.machine import progress
+from aezsl.encoders.texts import encoder
+from aezsl.machine import console, progress
 from aezsl.machine.console import ON_SCREEN, VERBOSE, OnScreen
+from aezsl.methods import make_method
+from aezsl.selection import cross_validate
 
 
 @pytest.fixture
@@ -42,3 +49,78 @@ def test_only_warnings_and_results_come_to_the_screen(monkeypatch, level, extra,
     monkeypatch.setenv(VERBOSE, verbose)
     record = logging.makeLogRecord({"levelno": level, **extra})
     assert OnScreen().filter(record) is shown
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+    @property
+    def shown(self):
+        """What stands on it when every carriage return has overwritten its line."""
+        return [line.rpartition("\r")[2].strip() for line in self.getvalue().split("\n")]
+
+
+def open_terminal(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(sys, "stdout", screen)
+    return screen
+
+
+def test_a_bar_on_a_terminal_leaves_nothing_behind(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    list(progress.progress_bar(range(3), desc="known features", mininterval=0))
+    assert "known features: 100%" in terminal.getvalue()
+    assert terminal.shown == [""]
+
+
+def test_a_terminal_has_one_bar_at_a_time_and_lines_stand_above_it(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with progress.progress_bar(total=2, desc="selecting uda") as bar:
+        with progress.progress_bar(total=2, desc="selecting sms", mininterval=0) as other:
+            other.update()
+        progress.say("1.2 s  sms: select parameters")
+        bar.update()
+    assert "selecting sms" not in terminal.getvalue()
+    assert terminal.shown == ["1.2 s  sms: select parameters", ""]
+    with progress.progress_bar(total=2, desc="selecting sms"):
+        assert "selecting sms" in terminal.getvalue()
+
+
+def test_a_bar_calls_a_method_by_the_name_of_its_pipeline(lines):
+    S = np.random.default_rng(0).random((6, 4))
+    cross_validate(make_method("aezsl_sim"), S, np.arange(6), S, [np.arange(4, 6)], {"lambda1": [1.0]})
+    assert lines() == ["selecting aezsl_sim: 100% (1 of 1)"]
+
+
+def test_a_warning_is_one_line_and_a_result_its_text(monkeypatch, capsys):
+    monkeypatch.delenv(VERBOSE, raising=False)
+    root, rich = logging.Logger("root"), logging.NullHandler()
+    rich.set_name("rich")
+    rich.addFilter(lambda record: record.name != "kedro.runner")  # somebody else's
+    root.addHandler(rich)
+    monkeypatch.setattr(logging, "getLogger", lambda: root)
+    console.install()
+    console.install()  # a second time changes nothing
+    root.warning("%s", "points tie " * 20)
+    root.info("a table\nof two lines", extra=ON_SCREEN)
+    root.info("chatter")
+    root.handle(logging.makeLogRecord({"name": "kedro.runner", "levelno": logging.ERROR, "msg": "how to resume"}))
+    assert capsys.readouterr().out == f"warning: {'points tie ' * 20}\na table\nof two lines\n"
+    assert [handler.get_name() for handler in root.handlers] == ["rich"]
+
+
+def test_many_descriptions_are_a_bar_of_ours(lines, monkeypatch, tmp_path):
+    model = SimpleNamespace(
+        tokenizer=None, encode=lambda texts, **_: np.array([[float(text)] for text in texts], dtype=np.float32)
+    )
+    library = SimpleNamespace(SentenceTransformer=lambda *_, **__: SimpleNamespace(float=lambda: model))
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+    quiet = SimpleNamespace(disable_progress_bar=lambda: None)
+    monkeypatch.setitem(sys.modules, "transformers.utils.logging", quiet)
+    complete = SimpleNamespace(require_vocabulary=lambda *_: None)
+    monkeypatch.setitem(sys.modules, "aezsl.encoders.pretrained", complete)
+    texts = [str(i) for i in range(3 * encoder.TOGETHER + 1)]
+    assert encoder._sentences(tmp_path)(texts).ravel().tolist() == list(map(float, texts))
+    assert lines()[-1] == "descriptions: 100% (4 of 4)"

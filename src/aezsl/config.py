@@ -1,4 +1,4 @@
-"""Kedro's configuration loader, with three more resolvers, and with what is checked before anything runs."""
+"""Kedro's configuration loader, with four more resolvers, and with what is checked before anything runs."""
 
 import re
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ class ConfigLoader(OmegaConfigLoader):
 
     Kedro does not allow its own ``runtime_params`` in globals, yet the place of all results, which is a global, must
     follow from which data set the command line names: results of different data never mix. ``${below:name}`` is such a
-    value as the end of a folder's name: a slash and the value, or nothing. ``${registered:name,default}`` is the
-    address of a model of MLflow's registry as the name of a folder. A features file that the command line names needs
-    no word about the backbone; sources of semantics can be given there as one word (see ``read_sources``). An
-    environment that there is not is refused at once.
+    value as the end of a folder's name: a slash and the value, or nothing; ``${environment:}`` is what ``--env`` named.
+    ``${registered:name,default}`` is the address of a model of MLflow's registry as the name of a folder. A features
+    file that the command line names needs no word about the backbone; sources of semantics can be given there as one
+    word (see ``read_sources``). An environment that there is not is refused at once.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class ConfigLoader(OmegaConfigLoader):
         # Not by custom_resolvers: of a second session in the same process, Kedro would keep the first one's.
         OmegaConf.register_new_resolver("given", resolve, replace=True)
         OmegaConf.register_new_resolver("below", below, replace=True)
+        OmegaConf.register_new_resolver("environment", lambda: env or "", replace=True)
         OmegaConf.register_new_resolver("registered", registered, replace=True)
         super().__init__(conf_source, env, runtime_params, **options)
         if env and env != self.default_run_env and env not in self.environments():

@@ -11,6 +11,7 @@ import pytest
 import uvicorn
 from PIL import Image
 
+from aezsl.app import handlers
 from aezsl.app.library import Library
 from aezsl.app.server import HOST, make_app
 from aezsl.serving.trained import TrainedModel
@@ -24,6 +25,7 @@ BROWSER, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), 
 TRAINING = """
 import sys, time
 print("Completed 1 out of 2 tasks", flush=True)
+print("expect about 71% right names")
 time.sleep(5 if "slow" in sys.argv[1] else 0)
 """
 
@@ -37,6 +39,11 @@ def address(tmp_path_factory):
     place = replace(make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl")), training=stand_in)
     with socket.socket() as probe, pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainedModel, "encode", lambda self: encode)
+        found = {
+            "link": "http://127.0.0.1:5000/#/experiments/1/runs/7",
+            "metrics": {"Per class": 0.23437, "Hit@5": 1.0},
+        }
+        patch.setattr(handlers, "measured", lambda *of: found)
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
         probe.close()
@@ -284,9 +291,26 @@ def test_two_models_name_the_same_photos(page, photos):
     page.all("#files")[0].send_keys(photos("plum", "teal"))
     page.until(lambda: page.count("#gallery li") == 2)
     page.all("#tab-compare")[0].click()
+    page.browser.execute_script(
+        "window.said = []; const note = document.querySelector('#compare-note');"
+        "new MutationObserver(() => said.push(note.textContent)).observe(note, { childList: true });"
+    )
     page.press("#go")
     page.until(lambda: page.text("#compare-note").startswith("They agree on"))
+    assert page.browser.execute_script("return said[0]") == "Both models look at the photos …"
     assert page.count("#side tbody tr") == 2
+    page.until(lambda: page.count("#measured a") == 2)
+    assert "Accuracy, mean over classes23.4%23.4%Right name among the best 5100.0%" in page.text("#measured")
+
+
+def test_a_photo_that_is_there_already_is_shown_once_and_that_is_said(page, photos, tmp_path):
+    photos("plum", "teal")
+    shutil.copy(tmp_path / "0-plum.png", tmp_path / "copy.png")
+    page.all("#files")[0].send_keys(
+        "\n".join(str(tmp_path / name) for name in ("0-plum.png", "1-teal.png", "copy.png"))
+    )
+    page.until(lambda: "1 of 3 photos were here already" in page.text("#message-text"))
+    assert page.count("#gallery li") == 2
 
 
 def test_an_answer_that_is_too_improbable_is_no_name_anywhere(page):
@@ -317,6 +341,7 @@ def test_a_collection_is_taught(page, photos):
     fill_in(page, photos, "my_colours")
     page.press("#train")
     page.until(lambda: page.text("#teach-note").startswith("my colours is trained"))
+    assert page.text("#teach-note").endswith(" Expect about 71% right names.")
 
 
 def test_a_training_is_followed_by_a_page_that_is_opened_again(page, photos):

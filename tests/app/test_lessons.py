@@ -21,6 +21,7 @@ STAND_IN = """
 import os, sys
 if os.environ.get("AEZSL_VERBOSE"):
     print("Completed 1 out of 2 tasks")
+    print("expect about 71% right names\\ndescribed more alike than any two seen classes: plum and teal")
 sys.exit("no luck\\n(where in the code: info.log)" if "bad" in sys.argv[1] else 0)
 """
 CLASSES = [[name, text, role] for name, (role, text, _) in COLOURS.items()]
@@ -61,7 +62,9 @@ def finish(page, name):
 
 
 def test_the_collection_lies_where_the_command_line_looks_for_it(page, place):
-    assert finish(page, "my_colours") == {"state": "done", "share": 0.5, "sentence": "", "name": "my_colours"}
+    answer = {"state": "done", "share": 0.5, "sentence": "", "name": "my_colours"}
+    told = "Expect about 71% right names. Described more alike than any two seen classes: plum and teal."
+    assert finish(page, "my_colours") == {**answer, "expected": told}
     folder = place.root / "data/01_raw/my_colours"
     table = pd.read_csv(folder / "classes.csv")
     assert table["class_name"].tolist() == list(COLOURS)

@@ -16,7 +16,10 @@ from aezsl.reporting.page import make_page
 from aezsl.reporting.tables import make_tables
 from tests.campaign.damage import damaged, misspelt, pick, plain_value
 
-PARAMETERS = {"report": {"benchmark": "made up", "data_set": None, "gallery_width": 100}, "split": {"seed": 3}}
+PARAMETERS = {
+    "report": {"benchmark": "made up", "data_set": None, "env": "", "gallery_width": 100},
+    "split": {"seed": 3},
+}
 SIZES = dict.fromkeys(("n_seen", "n_unseen", "n_train", "n_test", "n_features", "n_semantics"), 8)
 MAPPING = {"class_name": "cat", "moved": 0.1, "moved_others": {"dog": 0.2}, "classifier_cosine": 0.5, "n_seen": 8}
 MAPPING |= {"weights": [{"name": "dog", "weight": 1.0}], "weight_share": 0.9}

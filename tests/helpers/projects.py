@@ -90,6 +90,10 @@ class Project:
         experiments = [experiment.experiment_id for experiment in self._mlflow().search_experiments()]
         return self._mlflow().search_runs(experiments, order_by=["attributes.start_time DESC"])
 
+    def tag(self, run, key, value):
+        """Change a tag of an MLflow run."""
+        self._mlflow().set_tag(run.info.run_id, key, value)
+
     def experiment(self, experiment_id):
         """The name of an MLflow experiment of this project."""
         return self._mlflow().get_experiment(experiment_id).name

@@ -156,6 +156,16 @@ def test_the_page_names_an_example_and_knows_what_was_measured(project, page):
     (answer,) = page("scores", photos=[photo], classes=about["classes"])["answers"]
     assert set(answer["names"]) == {name for name, _ in about["classes"]}
     assert "Accuracy" in page("runs")["measured"]["metrics"]
+    # A run on other classes, such as a split of a repeat, has measured another model.
+    problem = json.loads((project.folder / "data/08_reporting/emoji/eszsl/record.json").read_text())[
+        "problem_fingerprint"
+    ]
+    runs = [run for run in project.runs() if run.data.tags.get("problem_fingerprint") == problem]
+    for run in runs:
+        project.tag(run, "problem_fingerprint", "another")
+    assert page("runs")["measured"] == {}
+    for run in runs:
+        project.tag(run, "problem_fingerprint", problem)
 
 
 def test_the_page_of_a_method_that_is_not_trained_says_what_to_run(project):

@@ -53,6 +53,7 @@ def test_two_splits_killed_resumed_and_compared(make_project, given):
     assert parent.info.status == "FAILED"
     obstacle.rmdir()
 
+    project.tag(parent, "mlflow.runName", "splits: 1 splits · xlsa17_TOY")  # as a shorter one has
     resumed = project.kedro("repeat", *OPTIONS, given)
     assert lines(resumed) == [
         ("0", "aezsl_sim", "taken over"),
@@ -69,16 +70,20 @@ def test_two_splits_killed_resumed_and_compared(make_project, given):
         assert accuracy == pytest.approx(100 * metrics["per_class_accuracy"])
     assert "| ESZSL |" in (folder / "summary.md").read_text()
     assert r"\toprule" in (folder / "summary.tex").read_text()
+    assert "Settings: xlsa17.root=" in (folder / "summary.md").read_text()  # a reader can run the command
     unseen = [unseen_classes(project, seed) for seed in (0, 3)]
     assert len(unseen[0]) == len(unseen[1])
     assert unseen[0] != unseen[1]
     assert not (folder.parent / "eszsl").exists()  # the place of an ordinary run is left alone
     assert not list((project.folder / "data").glob("0[56]_*/*/splits/**/*.npz"))  # nothing large stays
     assert "| ESZSL |" in resumed.stdout
+    assert "kedro run" not in resumed.stdout  # what single runs end with is not said of every split
+    assert resumed.stdout.rstrip().endswith("data/08_reporting/xlsa17_TOY/splits/summary.tex")
 
     runs = project.runs()
     (again,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
     assert (again.info.run_id, again.info.status) == (parent.info.run_id, "FINISHED")
+    assert again.info.run_name == "splits: 2 splits · xlsa17_TOY"
     assert {"eszsl.per_class_accuracy", "eszsl.per_class_accuracy_std"} <= set(again.data.metrics)
     children = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
     assert sorted(run.info.run_name for run in children) == ["split 0", "split 3", "split 3"]

@@ -70,7 +70,26 @@ def test_a_paper_gets_the_methods_that_were_run():
     assert set(table.loc[table["state"] == "run", "method"]) == set(names)
     assert "paired by image" in text
     assert latex.count("\\\\") == 3  # the head and two methods
-    assert "ESZSL & 50.00 & 25.00 &" in latex
+    assert "ESZSL & 50.0 & 25.0 &" in latex
+    assert "| ESZSL | 50.0 | 25.0 |" in text
+    assert "published" not in latex.lower()
+
+
+def test_the_table_to_read_has_intervals_in_their_cells_and_a_paper_s_figures_beside_its_own_data():
+    metrics = {"per_class_accuracy": 0.25, "per_class_accuracy_low": 0.1, "per_class_accuracy_high": 0.4}
+    parts = (metrics, {"lam": 1.0}, record(1.0), predictions("x", "x", "x", "x"))
+    worse = ({"per_class_accuracy": 0.2}, {}, record(2.0), predictions("y", "x", "x", "x"))
+    table, text, latex = collect({"data_set": "cub"}, *parts, *worse, names=["eszsl", "aezsl"])
+    head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[:4]]
+    assert head[:2] + head[-4:] == ["Method", "Accuracy %", "To ESZSL", "p", "Seconds", "Published %"]
+    eszsl, aezsl = (dict(zip(head, row, strict=True)) for row in rows)
+    assert eszsl["Per class %"] == "25.0 (10.0 to 40.0)"
+    assert aezsl["To ESZSL"].startswith("-25.0 (-")
+    assert (eszsl["To ESZSL"], eszsl["Seconds"], eszsl["Published %"]) == ("", "1.5", "49.7")
+    assert "lam" not in text  # chosen parameters are in the file of all columns
+    assert r"& $-$25.0 ($-$" in latex
+    assert r"\begin{tabular}{lrrrrrrr}" in latex
+    assert len(table.columns) > len(head)
 
 
 def record(fit, adapt=0.0):

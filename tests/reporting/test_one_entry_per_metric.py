@@ -68,7 +68,7 @@ def test_the_report_has_its_column(tmp_path):
     for name, found in zip(("eszsl", "gzsl_eszsl"), measure(), strict=True):
         (tmp_path / name).mkdir()
         (tmp_path / name / "metrics.json").write_text(json.dumps(found))
-    settings = {"benchmark": "made up", "data_set": "imagenet", "gallery_width": 100}
+    settings = {"benchmark": "made up", "data_set": "imagenet", "env": "", "gallery_width": 100}
     results = Results.scan([tmp_path], {})
     tables = make_tables(results, settings)
     assert tables["generalized"].frame["toy"].tolist()[:2] == [0.0, 20.0]  # as it is and calibrated

@@ -99,6 +99,13 @@ def test_latex_reads_no_character_as_a_command():
     assert "a\\_b & n & none \\\\\n\\midrule\nx\\&y & 1.23 &  \\\\\n\\bottomrule" in text
 
 
+def test_figures_stand_to_the_right_with_a_minus_sign_also_where_two_columns_have_one_name():
+    rows = [["AEZSL-LR 2016", "1.0 ± 2.0", "-3.5 to +1.0", -0.25, None], ["3-hop", "", "", np.nan, "none"]]
+    text = to_latex(pd.DataFrame(rows, columns=["Method", "Low", "Low", "n", "why"]))
+    assert r"\begin{tabular}{lrrrl}" in text
+    assert r"AEZSL-LR 2016 & 1.0 $\pm$ 2.0 & $-$3.5 to +1.0 & $-$0.25 &  \\" in text
+
+
 @pytest.mark.parametrize(
     ("names", "reference"),
     [(["aezsl", "eszsl"], "eszsl"), (["aezsl_t", "aezsl"], "aezsl"), (["gzsl_sje"], "sje"), (["sync", "sje"], "sync")],

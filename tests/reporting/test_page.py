@@ -23,7 +23,10 @@ from aezsl.reporting.table import write_tables
 from aezsl.reporting.tables import make_tables
 from tests.helpers.problems import make_problem
 
-PARAMETERS = {"report": {"benchmark": "made up", "data_set": None, "gallery_width": 100}, "split": {"seed": 3}}
+PARAMETERS = {
+    "report": {"benchmark": "made up", "data_set": None, "env": "", "gallery_width": 100},
+    "split": {"seed": 3},
+}
 SETTINGS = {"cases": 2, "images": 2, "neighbours": 3, "class_name": None, "mappings": 4, "weights": 4}
 
 
@@ -197,6 +200,10 @@ def test_a_report_of_nothing_says_so(tmp_path):
     html = make_page(results, make_tables(results, PARAMETERS["report"]), PARAMETERS)
     assert "kedro run --pipelines=eszsl,aezsl_lr,aezsl_t<" in html
     assert "kedro run --pipelines=eszsl,aezsl<" in html  # not all methods, where two are enough
+    elsewhere = {**PARAMETERS, "report": {**PARAMETERS["report"], "env": "cub"}}  # as whoever reads it would type them
+    commands = re.findall(r"kedro r[^<]*", make_page(results, make_tables(results, elsewhere["report"]), elsewhere))
+    assert len(commands) > 10
+    assert all(re.match(r"kedro (run|repeat) --env=cub --pipelines?=", command) for command in commands)
 
 
 def test_images_without_labels_are_shown_and_not_measured(tmp_path):

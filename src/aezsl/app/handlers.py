@@ -159,7 +159,8 @@ class Handlers:
         """What was measured of a model on test images, and what opens the page of the runs where nobody has."""
         _, name = self._model(asked)
         place = self.library.place
-        found = measured(place.tracking, place.runs_page, *name.split("/", 1))
+        benchmark, method = name.split("/", 1)
+        found = measured(place.tracking, place.runs_page, benchmark, method, place.problem_of(name))
         return {"measured": found, "command": "" if is_open(place.runs_page) else place.runs_command}
 
     def begin(self, visitor: Visitor, asked: Asked) -> Answer:
@@ -182,7 +183,8 @@ class Handlers:
     def progress(self, visitor: Visitor, asked: Asked) -> Answer:
         """How far the training is."""
         lesson = _lesson(visitor)
-        return {"state": lesson.state, "share": lesson.share, "sentence": lesson.sentence, "name": lesson.name}
+        told = {"sentence": lesson.sentence, "expected": " ".join(lesson.expected)}
+        return {"state": lesson.state, "share": lesson.share, "name": lesson.name, **told}
 
     def _model(self, asked: Asked) -> tuple[OpenModel, str]:
         name = str(asked.get("model"))

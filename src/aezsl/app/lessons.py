@@ -19,6 +19,7 @@ from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
 from aezsl.machine.console import VERBOSE
+from aezsl.reporting.expectations import ALIKE, EXPECT
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION
 
@@ -44,6 +45,7 @@ class Lesson:
     share: float = 0.0
     state: str = "collecting"  # training, done, failed
     sentence: str = ""
+    expected: list[str] = field(default_factory=list)  # what the training says of names that nobody can check
     forget: Callable[[], Any] = lambda: None  # removes what is hidden
     log: deque[str] = field(default_factory=lambda: deque(maxlen=40))
 
@@ -138,6 +140,8 @@ class Lessons:
                     lesson.log.append(line.rstrip())
                     if found := STEP.search(line):
                         lesson.share = int(found[1]) / int(found[2])
+                    if line.startswith((EXPECT, ALIKE)):
+                        lesson.expected.append(f"{line[0].upper()}{line[1:].rstrip()}.")
         except OSError as error:
             return f"the training could not be started ({error})"
         return f"the training ended early: {_reason(lesson.log)}" if process.returncode else ""

@@ -1,5 +1,6 @@
 """Where a project keeps what the page shows: trained models, and pictures of their classes."""
 
+import json
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,11 +35,22 @@ class Place:
     training: tuple[str, ...] = ()  # the command that trains on a collection, {name}; without it nothing is taught
     runs_page: str = ""  # where MLflow's own page is, when somebody opens it
     runs_command: str = ""  # what opens it
+    results: Path | None = None  # <method>/record.json
 
     @property
     def benchmark(self) -> str:
         """Its name."""
         return self.models.name
+
+    def problem_of(self, model: str) -> str:
+        """The fingerprint of what a model (<benchmark>/<method>) was trained on; empty where none is known."""
+        if self.results is None:
+            return ""
+        try:
+            record = json.loads((self.results.parent / model / "record.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # a model that came without its results
+            return ""
+        return str(record.get("problem_fingerprint", ""))
 
 
 class Pictures:

@@ -10,10 +10,11 @@ from aezsl.evaluation.metrics import METRICS
 MAX_RUNS = 200
 
 
-def measured(tracking: str, page: str, benchmark: str, method: str) -> dict[str, Any]:
+def measured(tracking: str, page: str, benchmark: str, method: str, problem: str = "") -> dict[str, Any]:
     """Metrics of the newest finished run that has measured a method on a benchmark; empty where there is none.
 
-    tracking : where MLflow keeps runs. page : where its own page is, when somebody has opened it.
+    tracking : where MLflow keeps runs. page : where its own page is, when somebody has opened it. problem : fingerprint
+    of what the model was trained on, if known: runs on other classes, such as splits of a repeat, are of other models.
     """
     if not tracking:
         return {}
@@ -24,7 +25,8 @@ def measured(tracking: str, page: str, benchmark: str, method: str) -> dict[str,
     if experiment is None:
         return {}
     newest = ["attributes.start_time DESC"]
-    for run in client.search_runs([experiment.experiment_id], order_by=newest, max_results=MAX_RUNS):
+    same = f"tags.problem_fingerprint = '{problem}'" if problem else ""
+    for run in client.search_runs([experiment.experiment_id], same, order_by=newest, max_results=MAX_RUNS):
         about = run.data.tags.get("method", run.info.run_name)
         prefix = "" if about == method else f"{method}."  # in a run of another method its name comes first
         found = {m.label: run.data.metrics[prefix + m.key] for m in METRICS if prefix + m.key in run.data.metrics}

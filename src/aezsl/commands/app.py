@@ -55,7 +55,7 @@ def find_place(env: str | None, params: dict[str, Any]) -> "Place":
             models.load(method)  # says what to run first
         mlflow: Any = getattr(context, "mlflow", None)  # kedro-mlflow leaves its settings here
         tracking = mlflow.server.mlflow_tracking_uri if mlflow else ""
-        images: Any = context.catalog.get("images")
+        images, record = (context.catalog.get(name) for name in ("images", f"{method}.record"))
         return Place(
             root=root,
             models=models.folder.resolve(),
@@ -63,6 +63,7 @@ def find_place(env: str | None, params: dict[str, Any]) -> "Place":
             method=method,
             tracking=tracking,
             training=TRAINING,
+            results=Path(record._filepath).parent.parent,
             **_runs(tracking, mlflow),
         )
 

@@ -116,7 +116,7 @@ def _features(
 
     def blocks(name: str, what: str) -> Iterator[Array]:
         starts = range(0, len(rows[name]), BLOCK)
-        for i in progress_bar(starts, desc=what, leave=False, disable=len(starts) < MANY_BLOCKS):
+        for i in progress_bar(starts, desc=what, disable=len(starts) < MANY_BLOCKS):
             part = slice(i, i + BLOCK)
             yield _finite(vectors.take(rows[name][part]), wanted[name][part], "images", "features")
 

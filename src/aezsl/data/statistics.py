@@ -56,7 +56,6 @@ class SeenStatistics:
             workers().map(_task_statistics, tasks, cls, n_classes),
             total=len(parts),
             desc="sums over samples",
-            leave=False,
             disable=len(parts) < MIN_TASKS,
         )
         return reduce(add, sums)
@@ -148,7 +147,6 @@ def class_squares(samples: Rows, y: Labels, mean: Array, U: Array, centres: Arra
         workers().map(_task_squares, tasks, mean, U, centres),
         total=len(parts),
         desc="spread of the classes",
-        leave=False,
         disable=len(parts) < MIN_TASKS,
     )
     return reduce(add, squares)

@@ -107,7 +107,7 @@ def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k
     if X.shape[0] * X.shape[1] * P.shape[1] >= LARGE_PRODUCT:
         tasks = [Rows(X, slice(i, i + 2 * ROW_BLOCK)) for i in range(0, len(X), 2 * ROW_BLOCK)]
         parts = workers().map(_rank_rows, tasks, P, longest_column(P, CLASS_BLOCK), k)
-        bar = progress_bar(parts, total=len(tasks), desc="ranking", leave=False, disable=len(tasks) < MANY_TASKS)
+        bar = progress_bar(parts, total=len(tasks), desc="ranking", disable=len(tasks) < MANY_TASKS)
         return Ranking.concatenate([Ranking(*found) for found in bar])
     if len(X) > ROW_BLOCK:
         return Ranking.concatenate([top_k_products(X[i : i + ROW_BLOCK], P, k) for i in range(0, len(X), ROW_BLOCK)])

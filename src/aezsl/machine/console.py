@@ -3,6 +3,8 @@
 import logging
 import os
 
+from aezsl.machine.progress import say
+
 #: Set to anything, it brings all lines to the screen.
 VERBOSE = "AEZSL_VERBOSE"
 
@@ -18,13 +20,40 @@ class OnScreen(logging.Filter):
         return record.levelno >= logging.WARNING or hasattr(record, "on_screen") or bool(os.environ.get(VERBOSE))
 
 
+class Lines(logging.Handler):
+    """A warning is a line, a result its text: no columns of times, nothing folded, and no bar torn apart by it.
+
+    tables : the handler that shows whatever has a traceback.
+    """
+
+    def __init__(self, tables: logging.Handler) -> None:
+        super().__init__()
+        self.set_name(tables.get_name())
+        self.filters = tables.filters
+        self._tables = tables
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the record."""
+        if record.exc_info:
+            self._tables.emit(record)
+            return
+        level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
+        say(f"{level}{record.getMessage()}")
+
+
 def install() -> None:
     """From now on the handler ``rich`` of conf/logging.yml, which was silent but for warnings, goes by ``OnScreen``.
 
-    Kedro allows no filter of a project in a logging configuration. MLflow sets its own level when it is imported.
+    It prints ``Lines`` unless everything is asked for. Kedro allows neither filter nor handler of a project in a
+    logging configuration. MLflow sets its own level when it is imported.
     """
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "INFO" if os.environ.get(VERBOSE) else "WARNING")
-    for handler in logging.getLogger().handlers:
+    verbose = bool(os.environ.get(VERBOSE))
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "INFO" if verbose else "WARNING")
+    root = logging.getLogger()
+    for handler in root.handlers[:]:
         if handler.get_name() == "rich" and not any(isinstance(known, OnScreen) for known in handler.filters):
             handler.setLevel(logging.NOTSET)
-            handler.addFilter(OnScreen())
+            shown = handler if verbose else Lines(handler)
+            shown.addFilter(OnScreen())
+            root.removeHandler(handler)
+            root.addHandler(shown)

@@ -37,5 +37,17 @@ class Tenths(tqdm):  # type: ignore[type-arg]  # it is generic in the stubs only
 
 
 def progress_bar(*args: Any, **options: Any) -> Any:
-    """A bar over an iterable, or to be updated by hand; arguments as ``tqdm`` takes them."""
-    return (tqdm if sys.stderr.isatty() else Tenths)(*args, **options)
+    """A bar over an iterable, or to be updated by hand; arguments as ``tqdm`` takes them. It goes when all is done.
+
+    A terminal has one bar at a time: work that begins beside other work, in another thread or as a part, has none.
+    """
+    if not sys.stderr.isatty():
+        return Tenths(*args, **options)
+    beside = len(getattr(tqdm, "_instances", ())) > 0
+    return tqdm(*args, **{**options, "leave": False, "disable": options.get("disable", False) or beside})
+
+
+def say(text: str) -> None:
+    """Print to the screen, above a bar if there is one."""
+    tqdm.write(text, file=sys.stdout)
+    sys.stdout.flush()

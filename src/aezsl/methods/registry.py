@@ -118,6 +118,14 @@ def method_name(model: ZeroShotClassifier) -> str:
     return name
 
 
+def spoken_name(model: ZeroShotClassifier) -> str:
+    """The same for bars and warnings, which a class that is not registered has under its own name."""
+    try:
+        return method_name(model)
+    except ParameterError:
+        return type(model).__name__
+
+
 def make_method(name: str, **params: object) -> ZeroShotClassifier:
     """An unfitted estimator of the method registered under ``name``."""
     cls = method_class(name)

@@ -10,7 +10,7 @@ import pandas as pd
 from aezsl.data.spreadsheet import markdown_cell
 from aezsl.evaluation.intervals import paired_difference
 from aezsl.methods import METHODS, Entry
-from aezsl.reporting.columns import metric_values
+from aezsl.reporting.columns import metric_intervals, metric_labels, metric_values
 from aezsl.reporting.labels import method_label
 from aezsl.reporting.latex import to_latex
 from aezsl.reporting.published import NOTE, TABLE_1, published_column
@@ -21,18 +21,8 @@ PARTS = ("metrics", "chosen", "record", "predictions")
 #: The method that others are compared with, image by image.
 REFERENCE = "eszsl"
 
-#: Columns of the table for a paper, with their heads.
-LATEX_COLUMNS = {
-    "name": "Method",
-    "accuracy": "Accuracy",
-    "per_class_accuracy": "Per class",
-    "per_class_accuracy_low": "Low",
-    "per_class_accuracy_high": "High",
-    "difference": "To ESZSL",
-    "difference_low": "Low",
-    "difference_high": "High",
-    "difference_p": "p",
-}
+#: Columns of the comparison with it: in points, both ends of the interval, how likely by chance.
+DIFFERENCE = ("difference", "difference_low", "difference_high", "difference_p")
 
 #: What the columns of differences are.
 PAIRED_NOTE = (
@@ -56,9 +46,33 @@ def collect(settings: Mapping[str, Any], *values: Any, names: Sequence[str]) -> 
     step = len(PARTS)
     results = {name: dict(zip(PARTS, values[i * step :], strict=False)) for i, name in enumerate(names)}
     table = comparison_table(results, settings["data_set"])
+    shown, note = table_to_read(table), table_note(settings["data_set"])
+    return table, f"{to_markdown(shown)}\n\n{note}\n", to_latex(shown, note)
+
+
+def table_to_read(table: pd.DataFrame) -> pd.DataFrame:
+    """What was run, with columns that a page holds and their heads; parameters and parts of the cost are left out."""
     ran = table[table["state"] == "run"]
-    latex = to_latex(ran[list(LATEX_COLUMNS)].set_axis(list(LATEX_COLUMNS.values()), axis="columns"), PAIRED_NOTE)
-    return table, f"{to_markdown(table)}\n\n{table_note(settings['data_set'])}\n", latex
+    ends = metric_intervals("table1")
+    columns = {"Method": ran["name"].tolist()}
+    for column, label in metric_labels("table1").items():
+        columns[label] = _figures(ran, column, *ends.get(column, ()))
+    columns[f"To {method_label(REFERENCE)}"] = _figures(ran, *DIFFERENCE[:3], sign="+")
+    columns["p"] = ["" if np.isnan(p) else f"{p:.3f}" for p in ran[DIFFERENCE[3]]]
+    columns["Seconds"] = _figures(ran, "seconds_with_base")
+    for published in (column for column in map(str, ran) if column.startswith("published_")):
+        columns["Published %"] = _figures(ran, published)
+    return pd.DataFrame(columns)
+
+
+def _figures(table: pd.DataFrame, column: str, low: str = "", high: str = "", sign: str = "") -> list[str]:
+    """A column to read, with its interval if it has one; nothing for what is missing."""
+
+    def cell(row: Mapping[Any, Any]) -> str:
+        interval = f" ({row[low]:{sign}.1f} to {row[high]:{sign}.1f})" if low and not np.isnan(row[low]) else ""
+        return "" if np.isnan(row[column]) else f"{row[column]:{sign}.1f}{interval}"
+
+    return [cell(row) for row in table.to_dict("records")]
 
 
 def table_note(data_set: str | None) -> str:
@@ -134,7 +148,7 @@ def paired_columns(predictions: pd.DataFrame | None, reference: pd.DataFrame | N
             right, other = (both["true"].eq(both[column]).to_numpy() for column in ("predicted", "predicted_reference"))
             difference = paired_difference(pd.factorize(both["true"])[0], right, other)
             found = (100 * difference.mean, 100 * difference.low, 100 * difference.high, difference.p)
-    return dict(zip(("difference", "difference_low", "difference_high", "difference_p"), found, strict=True))
+    return dict(zip(DIFFERENCE, found, strict=True))
 
 
 def _kind(entry: Entry) -> str:

@@ -1,5 +1,6 @@
 """Tables for a paper: LaTeX with the rules of the package ``booktabs``."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ _ESCAPES = {
     **{sign: rf"\{sign}" for sign in "&%$#_{}"},
 }
 
+#: What begins a figure, also an empty cell; a hyphen that is a minus sign.
+_FIGURE = re.compile(r"(\+|\$-\$)?\d|$")
+_MINUS = re.compile(r"(?<!\w)-(?=\d)")
+
 
 def escape(text: str) -> str:
     """The text, with every character that LaTeX reads as a command written out."""
@@ -21,16 +26,17 @@ def escape(text: str) -> str:
 
 
 def to_latex(table: pd.DataFrame, note: str = "", digits: int = 2) -> str:
-    """The table as ``tabular``, columns of numbers to the right; the note as a comment above it."""
+    """The table as ``tabular``, columns of figures to the right; the note as a comment above it."""
 
     def cell(value: Any) -> str:
         if isinstance(value, float | np.floating):
-            return "" if np.isnan(value) else f"{value:.{digits}f}"
-        return "" if value is None else escape(str(value))
+            value = "" if np.isnan(value) else f"{value:.{digits}f}"
+        return "" if value is None else _MINUS.sub("$-$", escape(str(value)))
 
-    sides = "".join("r" if pd.api.types.is_numeric_dtype(table[column]) else "l" for column in table.columns)
+    rows = [[cell(value) for value in row] for row in table.itertuples(index=False)]
+    sides = "".join("r" if all(map(_FIGURE.match, column)) else "l" for column in zip(*rows, strict=True))
     lines = [f"% {line}" for line in ["\\usepackage{booktabs} goes into the preamble.", *note.splitlines()]]
     lines += [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
     lines += [rf"{' & '.join(escape(str(column)) for column in table.columns)} \\", r"\midrule"]
-    lines += [rf"{' & '.join(cell(value) for value in row)} \\" for row in table.itertuples(index=False)]
+    lines += [rf"{' & '.join(row)} \\" for row in rows]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -43,12 +43,13 @@ def make_page(results: Results, tables: dict[str, Table], parameters: dict[str, 
     environment = Environment(
         loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["short_name"] = style.short_name
+    environment.filters |= {"short_name": style.short_name, "readable_name": style.readable_name}
     gains = _both_ends(tables.get("per_class_gains"))
     settings = parameters["report"]
     template = environment.get_template("page.html.j2")
     return template.render(
         benchmark=settings["benchmark"],
+        env=f" --env={settings['env']}" if settings["env"] else "",
         made=now(),
         commit=git_commit(Path(aezsl.__file__).parent),
         style=style,

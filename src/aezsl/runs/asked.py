@@ -55,9 +55,9 @@ def check_pipelines() -> None:
     names = {*pipeline_names(), *pipelines}  # a command of the project may have added one for itself
     for name in pipelines._requested_pipelines or []:
         if name not in names:
-            raise ParameterError(
-                f"no pipeline {name!r}: {_nearest(name, names, 'kedro pipelines shows all there are')}"
-            )
+            nearest = _nearest(name, names, "kedro pipelines shows all there are")
+            several = names.issuperset(name.split(","))
+            raise ParameterError(f"no pipeline {name!r}: {f'several are --pipelines={name}' if several else nearest}")
 
 
 def check_choice(pipeline: Pipeline, chosen: Mapping[str, Iterable[str]]) -> None:

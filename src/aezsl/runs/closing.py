@@ -14,11 +14,12 @@ from kedro.pipeline import Node, Pipeline
 from aezsl.data.problem import Problem
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.machine.console import VERBOSE
+from aezsl.machine.progress import say
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
-from aezsl.runs.commands import next_command
+from aezsl.runs.commands import next_command, short_path
 from aezsl.runs.crash import LOG_FILE
-from aezsl.runs.subject import main_method
+from aezsl.runs.subject import SPLIT_OF_REPEAT, main_method, pipeline_names
 from aezsl.selection import expected_accuracy, problem_folds
 
 #: Nodes that take less than this many seconds are not mentioned.
@@ -38,12 +39,17 @@ WORTH_A_LOOK = {
     "sorted_images": "sorted by name",
     "scores": "all scores",
     "table1_text": "table",
+    "table1_latex": "for a paper",
+    "table1": "all columns",
     "weighting_text": "table",
     "large_scale_table": "table",
     "report_page": "page",
     "mlflow_model": "model",
     "model_card": "its card",
 }
+
+#: Those that show test images, where there are any.
+OF_IMAGES = ("gallery", "refinement_curve", "predictions_table")
 
 
 class Closing:
@@ -62,11 +68,13 @@ class Closing:
         """Say that the node is done."""
         seconds = time.monotonic() - self._started.pop(node.name, time.monotonic())
         if seconds >= WORTH_A_LINE:
-            print(f"{seconds:6.1f} s  {_spoken(node.name)}", flush=True)
+            say(f"{seconds:6.1f} s  {_spoken(node.name)}")
 
     @hook_impl
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Print the end."""
+        """Print the end; a split of a repeat has none, its results are in the lines of its methods."""
+        if SPLIT_OF_REPEAT in pipeline_names(run_params):
+            return
         outputs = pipeline.all_outputs()
         blocks = [
             *_results(outputs, catalog, run_params),
@@ -75,7 +83,7 @@ class Closing:
             _places(outputs, catalog, main_method(run_params)),
             "\n".join(_next_commands(outputs, catalog, run_params)),
         ]
-        print("\n" + "\n\n".join(block for block in blocks if block) + "\n", flush=True)
+        say("\n" + "\n\n".join(block for block in blocks if block) + "\n")
 
 
 def _spoken(name: str) -> str:
@@ -163,6 +171,8 @@ def _registered(outputs: set[str], catalog: DataCatalog, run_params: dict[str, A
 def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
     """What is worth looking at, and where it lies: results of the main method, and those of no method."""
     wanted = {name: what for part, what in WORTH_A_LOOK.items() for name in (part, f"{main}.{part}") if name in outputs}
+    if f"{main}.predictions" in outputs and catalog.load(f"{main}.predictions").empty:  # nothing to look at
+        wanted = {name: what for name, what in wanted.items() if name not in (f"{main}.{part}" for part in OF_IMAGES)}
     found = {name: what for name, what in wanted.items() if catalog.exists(name)}  # some are made on request only
     width = max(map(len, found.values()), default=0)
     return "\n".join(f"{what:<{width}}  {_short(catalog, name)}" for name, what in found.items())
@@ -170,8 +180,7 @@ def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
 
 def _short(catalog: DataCatalog, name: str) -> Path:
     """The place of a dataset as the user would type it."""
-    path = Path(catalog.get(name)._filepath)  # type: ignore[union-attr]
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return short_path(Path(catalog.get(name)._filepath))  # type: ignore[union-attr]
 
 
 def _next_commands(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> list[str]:

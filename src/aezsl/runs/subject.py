@@ -13,6 +13,9 @@ KINDS = {
     "semantic_embedding": "data",
 }
 
+#: As what Kedro knows the nodes that a split of ``kedro repeat`` has left to run.
+SPLIT_OF_REPEAT = "repeat"
+
 #: Tags by which runs are told apart in MLflow.
 KIND, METHOD, BENCHMARK, SPLIT = "kind", "method", "benchmark", "split"
 

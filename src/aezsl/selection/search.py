@@ -18,6 +18,7 @@ from aezsl.kinds import Values
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
+from aezsl.methods.registry import spoken_name
 from aezsl.selection.calibration import generalized_scores
 from aezsl.selection.folds import problem_folds
 from aezsl.selection.side_by_side import Generalized, examine_folds
@@ -250,7 +251,7 @@ def cross_validate(
     shared = Once() if shared is None else shared
     points = grid_points(grid)
     total = len(normalisations) * len(points) * len(folds)
-    bar = progress_bar(total=total, desc=f"selecting {type(method).__name__}", unit="fit", leave=False)
+    bar = progress_bar(total=total, desc=f"selecting {spoken_name(method)}", unit="fit")
 
     with bar, small_products():
         trial = Trial(method, points, normalisations, shared, going_with)

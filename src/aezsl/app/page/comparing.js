@@ -47,7 +47,7 @@ async function showMeasured(models) {
     closed = command;
   }
   const keys = [...new Set(found.flatMap((one) => Object.keys(one.metrics ?? {})))];
-  const value = (one, key) => (one.metrics?.[key] === undefined ? "–" : String(Number(one.metrics[key].toFixed(4))));
+  const value = (one, key) => (one.metrics?.[key] === undefined ? "–" : `${(100 * one.metrics[key]).toFixed(1)}%`);
   const rows = keys.map((key) => [inWords(key), ...found.map((one) => value(one, key))]);
   const link = (one) => (one.link ? make("a", { href: one.link, textContent: "open the run", target: "_blank", rel: "noopener" }) : "–");
   rows.push(["All about the run", ...found.map(link)]);
@@ -57,6 +57,9 @@ async function showMeasured(models) {
 
 find("go").addEventListener("click", guarded(async () => {
   const models = [state.model, find("other").value];
+  find("side").replaceChildren();
+  find("measured").replaceChildren();
+  find("compare-note").textContent = "Both models look at the photos …"; // one that has not seen them yet takes its time
   if (state.photos.length) await showSide(models);
   else find("compare-note").textContent = "Add photos under Name to see both models name them.";
   await showMeasured(models);

@@ -129,13 +129,17 @@ const addFiles = guarded(async (files) => {
   const room = state.limits.photos - shown.length;
   const refused = [];
   const first = shown.length;
+  let twice = 0;
   let last = Date.now();
   for (const [place, file] of files.slice(0, room).entries()) {
     sayAdding(`Looking at photo ${place + 1} of ${Math.min(files.length, room)} …`);
     const url = URL.createObjectURL(file);
     try {
       if (file.size > state.limits.bytes) throw new Refused(`it is larger than ${state.limits.bytes / 2 ** 20} MB`);
-      if (!(await add({ name: file.name, url, file, send: (model) => sendPhoto(file, model) }))) URL.revokeObjectURL(url);
+      if (!(await add({ name: file.name, url, file, send: (model) => sendPhoto(file, model) }))) {
+        URL.revokeObjectURL(url);
+        twice += 1;
+      }
     } catch (error) {
       URL.revokeObjectURL(url);
       if (!(error instanceof Refused)) throw error;
@@ -153,6 +157,7 @@ const addFiles = guarded(async (files) => {
   await refresh();
   if (files.length > room) refused.unshift(`At most ${state.limits.photos} photos are looked at together: ${files.length - Math.max(0, room)} of ${files.length} were left out.`);
   if (refused.length > 3) refused.splice(3, refused.length, `And ${refused.length - 3} more could not be looked at.`);
+  if (twice) refused.push(`${twice} of ${files.length} photos were here already, perhaps under another name: each is shown once.`);
   if (refused.length) say(refused.join(" "));
 });
 

@@ -56,11 +56,11 @@ async function send(all) {
 
 async function follow() {
   for (;;) {
-    const { state, share, sentence, name } = await ask("progress");
+    const { state, share, sentence, name, expected } = await ask("progress");
     find("progress").value = share;
     find("teach-note").textContent = `Training … ${Math.round(100 * share)}% of the steps are done.`;
     if (state === "failed") throw new Refused(sentence);
-    if (state === "done") return name;
+    if (state === "done") return { name, expected };
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
 }
@@ -75,8 +75,8 @@ const train = guarded(async () => {
 
 async function finish() {
   find("progress").hidden = false;
-  const name = await follow();
-  find("teach-note").textContent = `${plain(name)} is trained and chosen above: name photos with it.`;
+  const { name, expected } = await follow();
+  find("teach-note").textContent = `${plain(name)} is trained and chosen above: name photos with it. ${expected}`;
   document.dispatchEvent(new CustomEvent("trained", { detail: `${name}/aezsl` }));
 }
 

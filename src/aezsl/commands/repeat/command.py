@@ -21,6 +21,7 @@ from aezsl.commands.repeat.runner import MethodAfterMethod
 from aezsl.commands.repeat.tracking import ParentRun, SplitHooks, close_runs
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import METRICS, GeneralizedOutcome
+from aezsl.machine.progress import say
 from aezsl.methods import METHODS
 from aezsl.pipeline_registry import create_pipelines
 from aezsl.reporting.over_splits import (
@@ -32,11 +33,13 @@ from aezsl.reporting.over_splits import (
     tabulate_splits,
     write_splits,
 )
+from aezsl.runs.commands import flat_params, short_path
+from aezsl.runs.subject import SPLIT_OF_REPEAT
 
 log = logging.getLogger(__name__)
 
-#: As what Kedro knows the nodes that are left to run.
-PIPELINE = "repeat"
+#: What the files are that a repeat ends with.
+PLACES = ("every split", "all columns", "table", "for a paper")
 
 #: Parameters that say what is repeated: results under other ones need a name of their own.
 DATA = ("ingestion", "split", "feature_extraction", "semantic_embedding", "normalise", "selection", "calibration")
@@ -161,13 +164,13 @@ class Repeat:
 
         done = set(self._methods) - set(pending)
         nodes = [node for node in self._pipeline.nodes if node.namespace not in done and not finished.draws(node)]
-        pipelines.set_requested([PIPELINE])
-        pipelines[PIPELINE] = Pipeline(nodes)
+        pipelines.set_requested([SPLIT_OF_REPEAT])
+        pipelines[SPLIT_OF_REPEAT] = Pipeline(nodes)
         session._hook_manager.register(SplitHooks(parent, f"split {seed}", note, pending))
         runner = self._runner()
         if type(runner) is SequentialRunner:
             runner = MethodAfterMethod()
-        session.run(pipeline_names=[PIPELINE], runner=runner)
+        session.run(pipeline_names=[SPLIT_OF_REPEAT], runner=runner)
         close_runs()
 
     def _headline(self, name: str) -> str:
@@ -196,8 +199,10 @@ class Repeat:
         overlap = sizes["n_unseen"] / sizes["n_seen"]
         splits = tabulate_splits(measured)
         summary = summarise_splits(splits, self._reference, overlap)
+        given = ", ".join(f"{name}={value}" for name, value in flat_params(self._params))
         notes = {
             setting: describe_splits(self._seeds, overlap, self._metric or HEADLINES[setting][0])
+            + (f" Settings: {given}." if given else "")
             for setting in sorted({setting_of(name) for name in complete})
         }
         markdown, latex = write_splits(summary, notes, self._metric)
@@ -213,12 +218,13 @@ class Repeat:
             found |= dict(zip(keys + "_std", own["std"] / 100, strict=True))
         files = [Path(catalog.get(dataset)._filepath) for dataset in tables]  # type: ignore[union-attr]
         parent.log(found, {"seeds": self._seeds, "reference": self._reference}, files)
-        _say(f"written to {files[-1].parent}:\n{markdown}")
+        _say(f"\n{markdown}")
+        _say("\n".join(f"{what:<11}  {place}" for what, place in zip(PLACES, map(short_path, files), strict=True)))
 
 
 def _say(what: str) -> None:
-    """To the screen, where a logger's lines would be wrapped, and to the log file."""
-    print(what, flush=True)
+    """To the screen, and to the log file."""
+    say(what)
     log.info(what)
 
 

@@ -22,10 +22,11 @@ class ParentRun:
         tracking = getattr(context, "mlflow", None)  # kedro-mlflow leaves its settings here
         if tracking is None:
             return
+        about = {KIND: "repeat", BENCHMARK: context.params["report"]["benchmark"]}
         if former is not None and TrackedRun(former).is_there:
             self._run = TrackedRun(former)
+            self._run.set_tags({"mlflow.runName": run_name(name, about)})  # it may have more splits now
         else:
-            about = {KIND: "repeat", BENCHMARK: context.params["report"]["benchmark"]}
             experiment = tracking.tracking.experiment._experiment.experiment_id
             self._run = TrackedRun.begin(experiment, run_name(name, about), about)
 

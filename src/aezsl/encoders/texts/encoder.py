@@ -11,11 +11,16 @@ from aezsl.arrays import Float32
 from aezsl.encoders.hub import is_pair, model_config
 from aezsl.encoders.texts.fingerprints import check_source, encoder_folder
 from aezsl.errors import DataError
+from aezsl.machine.progress import progress_bar
 
 log = logging.getLogger(__name__)
 
 #: Texts that are encoded together.
 BATCH = 64
+
+#: Texts between two steps of a progress bar, and how many of these are worth one.
+TOGETHER = 16 * BATCH
+MANY_BLOCKS = 3
 
 #: Families whose text tower has only seen texts filled up to its full length.
 FULL_LENGTH = ("siglip", "siglip2")
@@ -54,7 +59,12 @@ def _sentences(folder: Path) -> Encode:
     require_vocabulary(folder, model.tokenizer)
 
     def encode(texts: Sequence[str]) -> Float32:
-        vectors: Float32 = model.encode(list(texts), batch_size=BATCH, show_progress_bar=len(texts) > 2000)
+        starts = range(0, len(texts), TOGETHER)
+        blocks = [
+            model.encode(list(texts[i : i + TOGETHER]), batch_size=BATCH, show_progress_bar=False)
+            for i in progress_bar(starts, desc="descriptions", disable=len(starts) < MANY_BLOCKS)
+        ]
+        vectors: Float32 = np.concatenate(blocks)
         return vectors
 
     return encode

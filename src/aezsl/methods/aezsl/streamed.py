@@ -202,9 +202,7 @@ def shared_sum(blocks: list[Block], problem: SharedProblem, show: bool) -> Array
     r = seen.S.shape[1]
     B, F = np.zeros((len(seen.l), r)), np.zeros((len(shifts.nodes), r, r))
     sums = workers().map(sum_right_sides, blocks, problem)
-    for of_rows, of_nodes in progress_bar(
-        sums, total=len(blocks), desc="AEZSL: sum of all mappings", leave=False, disable=not show
-    ):
+    for of_rows, of_nodes in progress_bar(sums, total=len(blocks), desc="AEZSL: sum of all mappings", disable=not show):
         B += of_rows
         F += of_nodes
     return solve_rows(B, F.reshape(len(F), r * r), problem)
@@ -237,4 +235,4 @@ def stream_targets(
     blocks = target_blocks(A, lengths)
     Z = shared_sum(blocks, problem, show) if lambdas.lambda3 > 0 else None
     parts = workers().map(block_classifiers, blocks, problem, Z)
-    return Z, iter(progress_bar(parts, total=len(blocks), desc="AEZSL: classifiers", leave=False, disable=not show))
+    return Z, iter(progress_bar(parts, total=len(blocks), desc="AEZSL: classifiers", disable=not show))

@@ -80,9 +80,7 @@ def train(
         history = _resume(saved, network, optimizer, generator) or history
 
     done = len(history["loss"])
-    with progress_bar(
-        total=settings.epochs, initial=done, desc=f"training ({phase})", unit="epoch", leave=False
-    ) as bar:
+    with progress_bar(total=settings.epochs, initial=done, desc=f"training ({phase})", unit="epoch") as bar:
         while len(history["loss"]) < settings.epochs and not _stalled(history["accuracy"], settings.patience):
             total = 0.0
             network.train()

@@ -169,7 +169,7 @@ class LabelRefinement(Declared):
         B: Array = np.zeros((r, C))
         history = LabelHistory(labels)
         rounds = range(1 if self.one_step else math.ceil(n / self.k))
-        for _ in progress_bar(rounds, desc="refining labels", unit="round", leave=False, disable=not progress):
+        for _ in progress_bar(rounds, desc="refining labels", unit="round", disable=not progress):
             if not self.one_step:
                 moved = self._most_confident(F, np.flatnonzero(unconfident))
                 labels[moved], unconfident[moved] = F[moved].argmax(axis=1), False

@@ -128,7 +128,7 @@ def all_sections() -> Section:
         "qualitative": Section.whole(
             cases=Count, images=Count, neighbours=Count, class_name=Text | None, mappings=Count, weights=Count
         ),
-        "report": Section.whole(benchmark=Any, data_set=Text | None, gallery_width=Count),
+        "report": Section.whole(benchmark=Any, data_set=Text | None, env=Any, gallery_width=Count),
         "export": Section.whole(benchmark=Any, licence=Text),
         "predict": Section.whole(
             method=Text, model=Text | None, backbone=Text | None, sorted=Literal["copies", "links"] | None
