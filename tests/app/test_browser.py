@@ -287,6 +287,16 @@ def test_the_visitor_guesses_first(page):
     assert page.text("#yours") in ("0 of 1, 0%", "1 of 1, 100%")
 
 
+def test_photos_that_the_server_no_longer_has_are_sent_again(page, photos):
+    page.all("#files")[0].send_keys(photos("plum"))
+    page.until(lambda: page.count("#gallery li") == 1)
+    question = "{ method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }"
+    page.browser.execute_async_script(f"fetch('api/forget', {question}).then(arguments[0])")
+    page.all("#tab-compare")[0].click()
+    page.press("#go")
+    page.until(lambda: page.text("#compare-note").startswith("They agree on"))
+
+
 def test_two_models_name_the_same_photos(page, photos):
     page.all("#files")[0].send_keys(photos("plum", "teal"))
     page.until(lambda: page.count("#gallery li") == 2)

@@ -155,7 +155,7 @@ class Server:
             body = await _read(request, most)
             content = await run_in_threadpool(handle, visitor, body)
         except UnknownPhotoError as error:
-            status, content = 409, {"error": str(error)}
+            content = {"unknown_photo": str(error)}  # no error: browsers would show it to whoever looks there
         except AezslError as error:  # what the project refuses is for the visitor to read
             status, content = 400, {"error": str(error)}
         except Exception:

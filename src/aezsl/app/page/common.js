@@ -22,9 +22,13 @@ export class Refused extends Error {
   }
 }
 
+// The server does not have a photo for this model, or no longer.
+export class UnknownPhoto extends Refused {}
+
 async function read(response) {
   const answer = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
   if (!response.ok) throw new Refused(answer.error, response.status);
+  if (answer.unknown_photo) throw new UnknownPhoto(answer.unknown_photo, response.status);
   return answer;
 }
 

@@ -1,6 +1,6 @@
 // Name: photos, the names that suit them, refinement, the table to download.
 
-import { ask, bar, dropped, find, guarded, isPicture, make, named, percent, picture, plain, Refused, say, sendPhoto, state } from "./common.js";
+import { ask, bar, dropped, find, guarded, isPicture, make, named, percent, picture, plain, Refused, say, sendPhoto, state, UnknownPhoto } from "./common.js";
 import { classes, whenEdited } from "./classes.js";
 import { forgetReasons } from "./reasons.js";
 
@@ -19,7 +19,7 @@ export async function asked(question, about = {}, photos = state.photos, model =
   try {
     return await ask(question, body());
   } catch (error) {
-    if (error.status !== 409) throw error;
+    if (!(error instanceof UnknownPhoto)) throw error;
     for (const photo of photos) photo.id = (await photo.send(model)).photo;
     return ask(question, body());
   }
