@@ -21,7 +21,7 @@ from kedro_datasets.json import JSONDataset
 from PIL import Image
 
 from aezsl import cluster as cluster_module
-from aezsl.cluster import ClusterError, connected, is_elsewhere
+from aezsl.cluster import ClusterError, connected, first_finished, is_elsewhere
 from aezsl.data.vector_store import VectorStore
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.errors import DataError, ParameterError
@@ -231,7 +231,7 @@ def extract(images, store, mark):
 
 
 @pytest.fixture(scope="module")
-def dask_cluster():
+def two_workers():
     from distributed import LocalCluster
 
     with (
@@ -242,6 +242,30 @@ def dask_cluster():
     ):
         patch.setenv("DASK_SCHEDULER_ADDRESS", cluster.scheduler_address)
         yield cluster
+
+
+def until(true, seconds):
+    """Whether it became true in time."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+    return true()
+
+
+@pytest.fixture
+def dask_cluster(two_workers):
+    """With both of its workers, which tests kill: one that dies before Dask has noted that it is up is not replaced."""
+
+    def up():
+        nannies = [nanny.status.name for nanny in two_workers.workers.values()]
+        return nannies == ["running"] * 2 and len(two_workers.scheduler.workers) == 2
+
+    if not until(up, 10):
+        two_workers.scale(0)
+        until(lambda: not two_workers.workers, 30)
+        two_workers.scale(2)
+        assert until(up, 60)
+    return two_workers
 
 
 @pytest.fixture
@@ -367,6 +391,21 @@ def test_a_node_that_kills_every_worker_is_named(dask_cluster, in_folder, monkey
     monkeypatch.setattr(dask_cluster.scheduler, "allowed_failures", 0)
     with pytest.raises(ClusterError, match=r"^deadly was given up, as its worker died .* \(1 in all\), .* memory"):
         result(Pipeline([node(always_die, "X", "Y", name="deadly")]), DaskRunner(), X=X)
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
+    from distributed import Client, LocalCluster
+
+    monkeypatch.setattr(cluster_module, "PATIENCE", 0.2)
+    monkeypatch.setattr(cluster_module, "LOOK", 0.1)
+    empty = LocalCluster(n_workers=0, processes=False, dashboard_address=None)
+    with empty, Client(empty) as client:
+        task = client.submit(abs, -1)
+        with pytest.raises(ClusterError, match=r"^the cluster has had no worker for 0.2 s: "):
+            first_finished([task])
+        empty.scale(1)
+        assert first_finished([task]) == {task}
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ R = TypeVar("R")
 #: Names the scheduler of an existing cluster; without it a cluster of this machine is started.
 ADDRESS = "DASK_SCHEDULER_ADDRESS"
 
-#: Seconds that a cluster is given to have a worker.
-PATIENCE = 60
+#: Seconds that a cluster is given to have a worker, and after which one that says nothing is looked at.
+PATIENCE, LOOK = 60, 5
 
 #: Linear algebra of a worker keeps to one thread per task.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -119,6 +120,27 @@ def _check_workers(client: Any) -> None:
 
 def _what_a_worker_has(folder: str) -> tuple[bool, str]:
     return Path(folder).is_dir(), code_digest()
+
+
+def first_finished(tasks: list[Any]) -> set[Any]:
+    """Those of the tasks that are finished, as soon as there are some; refuses to wait for a cluster without workers.
+
+    Dask starts a worker that has died again, but not one that dies before it was up: all of them may be gone.
+    """
+    from distributed import TimeoutError, wait
+
+    seen = time.monotonic()
+    while True:
+        try:
+            return set(wait(tasks, timeout=LOOK, return_when="FIRST_COMPLETED").done)
+        except TimeoutError as error:
+            if tasks[0].client.nthreads():
+                seen = time.monotonic()
+            elif time.monotonic() - seen > PATIENCE:
+                raise ClusterError(
+                    f"the cluster has had no worker for {PATIENCE} s: see why they ended, start some (dask worker) and "
+                    "type the command again; finished features and selections are not computed again"
+                ) from error
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from aezsl.cluster import (
     ClusterWorkers,
     connected,
     failures_told,
+    first_finished,
     is_elsewhere,
     require_dask,
     scheduler_address,
@@ -97,8 +98,6 @@ class DaskRunner(AbstractRunner):
         run: dict[str, Any],
     ) -> None:
         """Start every node as soon as what it needs is there."""
-        from distributed import wait
-
         waiting, done, running = list(pipeline.nodes), set[Node](), dict[Any, Node]()
         while waiting or running:
             for node in [node for node in waiting if pipeline.node_dependencies[node] <= done]:
@@ -108,7 +107,7 @@ class DaskRunner(AbstractRunner):
                 running[submit(node)] = node
             try:
                 with failures_told(" and ".join(sorted(node.name for node in running.values()))):
-                    finished = wait(list(running), return_when="FIRST_COMPLETED").done
+                    finished = first_finished(list(running))
                 for task in finished:
                     node = running[task]
                     with failures_told(node.name):
