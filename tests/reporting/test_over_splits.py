@@ -97,6 +97,7 @@ def test_latex_reads_no_character_as_a_command():
     assert text.splitlines()[1] == "% 100% so"
     assert r"\begin{tabular}{lrr}" in text
     assert "a\\_b & n & none \\\\\n\\midrule\nx\\&y & 1.23 &  \\\\\n\\bottomrule" in text
+    assert r"\begin{tabular}{rr}" in to_latex(pd.DataFrame({"a": [], "b": []}))
 
 
 def test_figures_stand_to_the_right_with_a_minus_sign_also_where_two_columns_have_one_name():

@@ -34,7 +34,8 @@ def to_latex(table: pd.DataFrame, note: str = "", digits: int = 2) -> str:
         return "" if value is None else _MINUS.sub("$-$", escape(str(value)))
 
     rows = [[cell(value) for value in row] for row in table.itertuples(index=False)]
-    sides = "".join("r" if all(map(_FIGURE.match, column)) else "l" for column in zip(*rows, strict=True))
+    columns = list(zip(*rows, strict=True)) or [()] * len(table.columns)  # without rows the heads still have theirs
+    sides = "".join("r" if all(map(_FIGURE.match, column)) else "l" for column in columns)
     lines = [f"% {line}" for line in ["\\usepackage{booktabs} goes into the preamble.", *note.splitlines()]]
     lines += [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
     lines += [rf"{' & '.join(escape(str(column)) for column in table.columns)} \\", r"\midrule"]
