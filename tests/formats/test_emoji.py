@@ -1,5 +1,6 @@
 from collections import Counter
 
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -40,6 +41,8 @@ def test_things_are_drawn_once_by_every_artist(benchmark):
 @pytest.mark.slow
 def test_artists_can_be_chosen(benchmark):
     images, _, _ = select_data(benchmark, {"groups": ["Food & Drink"], "sources": ["Appl", "Goog"], "complete": True})
+    typed, _, _ = select_data(benchmark, {"groups": "Food & Drink", "sources": "Appl+Goog", "complete": True})
+    pd.testing.assert_frame_equal(typed, images)
     assert set(images["source"]) == {"Appl", "Goog"}
     with pytest.raises(ValueError, match=r"unknown sources \['Nokia'\]"):
         select_data(benchmark, {"groups": [], "sources": ["Nokia"], "complete": True})

@@ -33,17 +33,6 @@ def listed_alternatives(steps: Steps) -> list[list[str]]:
     return [[step for step in steps if isinstance(step, str)]]
 
 
-def listed_steps(steps: Steps) -> list[str]:
-    """The steps as a list, where no choice is left."""
-    ways = listed_alternatives(steps)
-    if len(ways) > 1:
-        raise DataError(
-            f"expected one list of normalisation steps, got {len(ways)} alternatives, which only methods on stored "
-            "features choose among: give one"
-        )
-    return ways[0]
-
-
 def moving_steps(steps: Sequence[str]) -> list[str]:
     """The steps that change directions, and not only lengths."""
     return [step for step in steps if step != "l2"]

@@ -73,8 +73,11 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def describe_pool(name: str, history: pd.DataFrame, n_images: int) -> str:
-    """What a method that learns from the pool did to the labels it began with."""
+def describe_pool(name: str, history: pd.DataFrame, n_images: int, own_way: str = "") -> str:
+    """What a method that learns from the pool did to the labels it began with.
+
+    own_way : its normalisation, where the base alone has another one, so that their accuracies differ from the start.
+    """
     note = f" ({history['note'].iloc[0]})" if "note" in history and len(history) else ""
     if history.empty or not int(history["differ_from_start"].iloc[-1]):
         why = note or ": what it would do did not gain on validation classes, or gained no more than chance explains"
@@ -82,7 +85,10 @@ def describe_pool(name: str, history: pd.DataFrame, n_images: int) -> str:
     changed = int(history["differ_from_start"].iloc[-1])
     sentence = f"{name} changed {changed:,} of {n_images:,} labels"
     before, after = history["per_class_accuracy"].iloc[0], history["per_class_accuracy"].iloc[-1]
-    return sentence if pd.isna(before) or pd.isna(after) else f"{sentence}: {before:.1%} -> {after:.1%}"
+    if pd.isna(before) or pd.isna(after):
+        return sentence
+    why = f" (base and refinement with {own_way})" if own_way else ""
+    return f"{sentence}: {before:.1%} -> {after:.1%}{why}"
 
 
 def better_method(

@@ -11,10 +11,12 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Node, Pipeline
 
+from aezsl.data.normalise import in_words
 from aezsl.data.problem import Problem
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.machine.console import VERBOSE
 from aezsl.machine.progress import say
+from aezsl.methods import METHODS
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
 from aezsl.runs.commands import next_command, short_path
@@ -102,7 +104,9 @@ def _results(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]
     pools = [name for name in names if f"{name}.refinement_history" in outputs]
     sizes = {name: len(catalog.load(f"{name}.predictions")) for name in pools}
     sentences = [
-        describe_pool(name, catalog.load(f"{name}.refinement_history"), size) for name, size in sizes.items() if size
+        describe_pool(name, catalog.load(f"{name}.refinement_history"), size, _own_way(name, catalog))
+        for name, size in sizes.items()
+        if size
     ]
     unmeasured = [result.name for result in results if not result.metrics]
     sentences += [f"{name}: no accuracy: there are no test images with labels" for name in unmeasured]
@@ -112,6 +116,16 @@ def _results(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]
         command = partial(next_command, run_params)
         sentences.append(better_method(main, _accuracies(catalog, main), BEST_KNOWN, command))
     return [results_table(results), "\n".join(sentence for sentence in sentences if sentence)]
+
+
+def _own_way(name: str, catalog: DataCatalog) -> str:
+    """The normalisation of a method that refines another one, if the latter has chosen differently for itself."""
+    bare = name.removeprefix("gzsl_")
+    base = METHODS[bare].refines if bare in METHODS else None
+    if not base:
+        return ""
+    own, other = (catalog.load(f"{name.removesuffix(bare)}{method}.normalisation") for method in (bare, base))
+    return "" if own == other else in_words(own)
 
 
 def _expectations(catalog: DataCatalog, main: str) -> list[str]:

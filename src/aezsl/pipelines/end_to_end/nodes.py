@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.data.build import build_problem, drop_undescribed
-from aezsl.data.normalise import Normalisation, Steps, listed_steps
+from aezsl.data.normalise import Normalisation, Steps, listed_alternatives
 from aezsl.data.problem import Problem
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
@@ -69,8 +69,8 @@ def assemble_adapted(
 
 
 def _fixed(normalise: dict[str, Steps], features: list[str]) -> dict[str, Steps]:
-    """The steps of the semantics as given, one list of them: nothing here could choose among alternatives."""
-    return {"features": features, "semantics": listed_steps(normalise["semantics"])}
+    """The steps of the semantics as given, the first of several alternatives: nothing here could choose among them."""
+    return {"features": features, "semantics": listed_alternatives(normalise["semantics"])[0]}
 
 
 def adapt(

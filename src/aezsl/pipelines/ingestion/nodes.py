@@ -37,11 +37,13 @@ def select_data(benchmark: Benchmark, ingestion: dict[str, Any]) -> tuple[pd.Dat
 
 
 def _keep(table: pd.DataFrame, column: str, wanted: str | Sequence[str]) -> pd.DataFrame:
-    wanted = [wanted] if isinstance(wanted, str) else wanted
     if column not in table:
         raise ParameterError(f"this data has no {column}s to choose from; leave ingestion.{column}s empty")
-    if unknown := sorted(set(wanted) - set(table[column])):
-        raise ParameterError(f"unknown {column}s {unknown}; expected some of: {sorted(set(table[column]))}")
+    known = set(table[column])
+    if isinstance(wanted, str):
+        wanted = [wanted] if wanted in known else wanted.split("+")
+    if unknown := sorted(set(wanted) - known):
+        raise ParameterError(f"unknown {column}s {unknown}; expected some of: {sorted(known)}")
     return table[table[column].isin(wanted)]
 
 
