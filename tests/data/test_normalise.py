@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from aezsl.data.normalise import STEPS, fit_normaliser, listed_alternatives
-from aezsl.errors import DataError
 
 TRAINING, NEW = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
 
