@@ -54,9 +54,13 @@ def test_metrics_tables_and_picture_are_written(project):
     assert predictions["probability"].between(0, 1).all()
     assert reporting(project, "eszsl", "gallery.png").stat().st_size > 10_000
     selection = pd.read_csv(project.folder / "data/06_models/emoji/eszsl/selection.csv")
-    assert len(selection) == 49
+    assert len(selection) == 49 * 4  # points of the grid, in every normalisation
     chosen = json.loads((project.folder / "data/06_models/emoji/eszsl/chosen.json").read_text())
     assert chosen == selection.iloc[0][["gamma", "lam"]].to_dict()
+    way = json.loads((project.folder / "data/06_models/emoji/eszsl/normalisation.json").read_text())
+    assert {part: "+".join(steps) for part, steps in way.items()} == selection.iloc[0][
+        ["features", "semantics"]
+    ].to_dict()
 
 
 def test_unseen_classes_are_never_trained_on(project):
