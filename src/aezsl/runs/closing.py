@@ -169,6 +169,9 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
             if len(unknown):
                 none = int(unknown["none_of_these"].sum())
                 but = f", {none:,} of them {NONE_OF_THESE!r}" if none else ""
+                confidence = f"{name.rpartition('.')[0]}.confidence"
+                if confidence in outputs and not catalog.load(confidence)["threshold"]:
+                    but = f", every one: it has no threshold for {NONE_OF_THESE!r}"
                 sentences.append(f"{len(unknown):,} image{'s' if len(unknown) > 1 else ''} named{but}")
     return sentences
 
