@@ -171,9 +171,9 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
                 but = f", {none:,} of them {NONE_OF_THESE!r}" if none else ""
                 confidence = f"{name.rpartition('.')[0]}.confidence"
                 if confidence in outputs and not catalog.load(confidence)["threshold"]:
-                    but = f", every one: it has no threshold for {NONE_OF_THESE!r}"
+                    but = f": every one, as nothing showed when to say {NONE_OF_THESE!r}"
                 sentences.append(f"{len(unknown):,} image{'s' if len(unknown) > 1 else ''} named{but}")
-    return sentences
+    return list(dict.fromkeys(sentences))  # a method and its base say the same
 
 
 def _registered(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> str:
