@@ -41,7 +41,7 @@ def test_what_refinement_did_is_one_sentence():
     said = describe_pool("aezsl_lr", history(214, 0.336, 0.369), 1099)
     assert said == "aezsl_lr changed 214 of 1,099 labels: 33.6% -> 36.9%"
     said = describe_pool("aezsl_lr", history(214, 0.336, 0.369), 1099, "l2 for features and l2 for semantics")
-    assert said.endswith("33.6% -> 36.9% (base and refinement with l2 for features and l2 for semantics)")
+    assert said.endswith("33.6% -> 36.9% (in a normalisation of its own: l2 for features and l2 for semantics)")
 
 
 def test_labels_without_truth_have_no_accuracy():

@@ -87,7 +87,7 @@ def describe_pool(name: str, history: pd.DataFrame, n_images: int, own_way: str 
     before, after = history["per_class_accuracy"].iloc[0], history["per_class_accuracy"].iloc[-1]
     if pd.isna(before) or pd.isna(after):
         return sentence
-    why = f" (base and refinement with {own_way})" if own_way else ""
+    why = f" (in a normalisation of its own: {own_way})" if own_way else ""
     return f"{sentence}: {before:.1%} -> {after:.1%}{why}"
 
 
