@@ -362,7 +362,7 @@ def test_a_worker_that_is_killed_changes_nothing(dask_cluster, in_folder, functi
     [
         (statistics, "_task_statistics"),
         (spread, "_task_squares"),
-        (grid, "_examine_fold"),
+        (grid, "_examine_part"),
         (streamed_aezsl, "sum_right_sides"),
         (streamed_aezsl, "block_classifiers"),
         (ranking, "_rank_rows"),

@@ -1,5 +1,7 @@
 """Every method chooses how vectors are normalised, together with its parameters."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from aezsl.data.normalise import fit_normaliser, joined
 from aezsl.data.vectors import Vectors
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import make_method
 from aezsl.methods.shared import linalg
 from aezsl.selection import (
@@ -18,6 +21,7 @@ from aezsl.selection import (
     grid_points,
     select_in_every_way,
     select_parameters,
+    side_by_side,
     suitable_normalisations,
 )
 from aezsl.selection.ties import clearly_best
@@ -78,6 +82,24 @@ def test_every_combination_has_the_scores_of_its_literal_validation(name, grid, 
     assert chosen["mean"] == pytest.approx(by_way.max(axis=1)[literal_choice(raw, by_way.max(axis=1))])
     assert [chosen["features"], chosen["semantics"]] == [joined(steps) for steps in selected.normalisation.values()]
     assert selected.parameters == {key: chosen[key] for key in grid}
+
+
+def test_ways_to_normalise_features_are_tried_side_by_side_with_the_same_bits(tmp_path, monkeypatch):
+    def scores(n):
+        store, settings = SelectionStore(tmp_path / str(n)), {**SETTINGS, "n_folds": 1}
+        with working_on(Workers(n)):
+            select_parameters("eszsl_lr", make_raw(), {}, {"gamma": [0.1, 10.0]}, settings, store)
+        return pd.read_csv(store.path)
+
+    expected, original = scores(1), side_by_side._examine_part
+    both = threading.Barrier(2, timeout=30)  # one after the other, they would wait in vain
+
+    def together(*args):
+        both.wait()
+        return original(*args)
+
+    monkeypatch.setattr(side_by_side, "_examine_part", together)
+    pd.testing.assert_frame_equal(scores(2), expected, check_exact=True)
 
 
 def test_of_equal_combinations_the_first_is_taken(store):

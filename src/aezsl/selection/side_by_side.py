@@ -1,6 +1,7 @@
-"""The folds of a selection as tasks: side by side on threads or on a cluster, with the same scores."""
+"""The parts of a selection as tasks: side by side on threads or on a cluster, with the same scores."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,15 @@ class Generalized(NamedTuple):
     seed: int  # of the images that are held out
 
 
+class Part(NamedTuple):
+    """A fold in the normalisations that have their features in common: a task."""
+
+    held_out: Labels
+    ways: slice  # of the trial's normalisations
+
+
 class Examination(NamedTuple):
-    """What all folds have in common."""
+    """What all parts have in common."""
 
     trial: Trial
     data: tuple[Rows, Labels, Array]  # X, y, S; rows of a mapped file stay there until a task needs them
@@ -43,31 +51,39 @@ def examine_folds(
 
     With ``generalized`` they are seen-unseen curves instead.
 
-    Folds are tasks for ``aezsl.machine.workers.workers()``, but for those of a method with threads of its own in this
-    process. A task has no tasks of its own, so what is worth cutting is computed before.
+    Folds, in ways that share their features, are tasks for ``aezsl.machine.workers.workers()``, but for those of a
+    method with threads of its own in this process. A task has no tasks of its own, so what is worth cutting is computed
+    before.
     """
+    by_features = groupby(range(len(trial.normalisations)), lambda way: tuple(trial.normalisations[way]["features"]))
+    groups = [list(ways) for _, ways in by_features]
+    parts = [Part(fold, slice(ways[0], ways[-1] + 1)) for fold in folds for ways in groups]
     engine = workers()
-    if len(folds) == 1 or (trial.method.own_threads and not engine.elsewhere):
+    if len(parts) == 1 or (trial.method.own_threads and not engine.elsewhere):
         engine = Workers()
     X, y, S = data
     total = None if generalized else total_statistics(trial, data)
     rows = Rows(X, slice(None)), y, S
     common = Examination(trial, rows, total, generalized, None if engine.elsewhere else done)
-    for found in engine.map(_examine_fold, folds, common):
+    of_fold: list[Any] = []
+    for found in engine.map(_examine_part, parts, common):
         if engine.elsewhere:
             done(len(found))
-        yield found
+        of_fold += found
+        if len(of_fold) == len(trial.normalisations) * len(trial.points):
+            yield of_fold
+            of_fold = []
 
 
-def _examine_fold(held_out: Labels, common: Examination) -> list[Any]:
-    """A task: all points on one fold."""
+def _examine_part(part: Part, common: Examination) -> list[Any]:
+    """A task: all points on one fold, in some of the normalisations."""
     trial, (rows, y, S), total, generalized, done = common
     if total is not None:
         trial.shared(TOTAL, lambda: total)  # what is shared stays behind when a task goes to another process
-    data = np.asarray(rows), y, S
-    scores: Iterator[Any] = conventional_scores(trial, data, held_out)
+    trial, data = trial.in_ways(part.ways), (np.asarray(rows), y, S)
+    scores: Iterator[Any] = conventional_scores(trial, data, part.held_out)
     if generalized:
-        scores = generalized_curves(trial, data, held_out, generalized.calibration, generalized.seed)
+        scores = generalized_curves(trial, data, part.held_out, generalized.calibration, generalized.seed)
     found = []
     for score in scores:
         found.append(score)

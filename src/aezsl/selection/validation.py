@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -74,6 +74,11 @@ class Trial(NamedTuple):
     normalisations: Sequence[Normalisation]
     shared: Once  # keeps what methods on the same folds have in common
     going_with: Sequence[Values] | None = None  # parameters that go with each normalisation
+
+    def in_ways(self, ways: slice) -> Self:
+        """The same in some of the normalisations."""
+        going_with = None if self.going_with is None else self.going_with[ways]
+        return self._replace(normalisations=self.normalisations[ways], going_with=going_with)
 
     def fit_points(self, seen: SeenData, way: int) -> Iterator[ZeroShotClassifier]:
         """The method at every point, fitted on a fold in the normalisation of this number."""
