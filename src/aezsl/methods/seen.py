@@ -1,7 +1,6 @@
 """What a method learns from: samples of seen classes, or their statistics, and what several fits on them share."""
 
 from collections.abc import Callable, Hashable
-from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -47,12 +46,13 @@ class SeenData:
         if len(self.S) < 2:
             raise DataError(f"S must describe at least two seen classes, got {len(self.S)}")
         self._samples: tuple[Array, Labels] | None = None
+        self._statistics: SeenStatistics | None = None
         self._rows = rows
         if isinstance(X, SeenStatistics):
             if len(X.counts) != len(self.S):
                 raise DataError(f"the statistics are of {len(X.counts)} classes, but S describes {len(self.S)}")
             check_counts(X.counts)
-            self.statistics, self.n_features = X, X.sums.shape[1]
+            self._statistics, self.n_features = X, X.sums.shape[1]
         else:
             checked = check_rows("X", X, what="features")
             self._samples = checked, check_labels(np.empty(0) if y is None else y, len(checked), len(self.S))
@@ -91,9 +91,15 @@ class SeenData:
             raise DataError("this method learns from all samples, and was given their statistics: give X, y and S")
         return self._samples
 
-    @cached_property
+    @property
     def statistics(self) -> SeenStatistics:
-        """Sums over the samples."""
+        """Sums over the samples.
+
+        Not a ``cached_property``: until Python 3.12 all objects of a class share its lock, and a node that waits for
+        tasks of its sums would hold back the task of another node that its worker took meanwhile, for ever.
+        """
+        if self._statistics is not None:
+            return self._statistics
         return self._spectra.features("sums", lambda: SeenStatistics.from_samples(*self._known(), len(self.S)))
 
     def spectrum(self) -> tuple[Array, Array]:
