@@ -14,6 +14,7 @@ from PIL import Image
 from aezsl.app import handlers
 from aezsl.app.library import Library
 from aezsl.app.server import HOST, make_app
+from aezsl.formats.images import read_image
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.colours import COLOURS, encode, make_place, picture
 
@@ -31,12 +32,16 @@ time.sleep(5 if "slow" in sys.argv[1] else 0)
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """The page of a small project, served by a thread of this process."""
+def place(tmp_path_factory):
     if not BROWSER or not DRIVER:
         pytest.skip("there is no chromium with chromedriver here (apt-get install chromium chromium-driver)")
     stand_in = (sys.executable, "-c", TRAINING, "{name}")
-    place = replace(make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl")), training=stand_in)
+    return replace(make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl")), training=stand_in)
+
+
+@pytest.fixture(scope="module")
+def address(place):
+    """The page of a small project, served by a thread of this process."""
     with socket.socket() as probe, pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainedModel, "encode", lambda self: encode)
         found = {
@@ -123,7 +128,8 @@ def photos(tmp_path):
         paths = []
         for number, name in enumerate(names):
             paths.append(tmp_path / f"{number}-{name}.png")
-            paths[-1].write_bytes(picture(name, 5 * number))
+            if not paths[-1].exists():  # a browser sends no file that has been written again
+                paths[-1].write_bytes(picture(name, 5 * number))
         return "\n".join(map(str, paths))
 
     return make
@@ -330,17 +336,17 @@ def test_an_answer_that_is_too_improbable_is_no_name_anywhere(page):
     assert page.browser.execute_async_script(script, answer | {"none": False}) == "plum 50%"
 
 
-def fill_in(page, photos, name_of_all):
-    """A collection, up to the button that trains."""
+def fill_in(page, photos, name_of_all, names=("ruby", "grass", "sea", "rose", "plum")):
+    """A collection, up to the button that trains: dropped photos of the first class, none of the last."""
     page.all("#tab-teach")[0].click()
     page.type("#set", name_of_all)
-    for number, name in enumerate(("ruby", "grass", "sea", "rose", "plum"), start=1):
+    for number, name in enumerate(names, start=1):
         page.type(f"#lessons tr:nth-child({number}) input", name)
         page.type(f"#lessons tr:nth-child({number}) textarea", f"the colour of {name}")
-        if name == "ruby":
+        if number == 1:
             page.browser.execute_async_script(TRANSFER, "#lessons tr", "drop", 2)
             page.until(lambda: page.browser.execute_script(CHOSEN) == 2)
-        elif name != "plum":
+        elif name != names[-1]:
             page.all(f"#lessons tr:nth-child({number}) input[type=file]")[0].send_keys(photos(name))
 
 
@@ -352,6 +358,36 @@ def test_a_collection_is_taught(page, photos):
     page.press("#train")
     page.until(lambda: page.text("#teach-note").startswith("my colours is trained"))
     assert page.text("#teach-note").endswith(" Expect about 71% right names.")
+
+
+def test_two_tabs_teach_collections_of_their_own(page, photos, place, address):
+    browser = page.browser
+    fill_in(page, photos, "first_tab")
+    browser.execute_script(SLOW_ANSWERS)
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    second = browser.current_window_handle
+    try:
+        browser.get(address)
+        page.until(lambda: page.count("#classes tr") == 3)
+        fill_in(page, photos, "second_tab", ("plum", "rose", "sea", "grass", "ruby"))
+        browser.execute_script(SLOW_ANSWERS)
+        for tab in (first, second):
+            browser.switch_to.window(tab)
+            page.press("#train")
+        for tab in (first, second):
+            browser.switch_to.window(tab)
+            page.until(lambda: " is trained " in page.text("#teach-note"))
+    finally:
+        browser.switch_to.window(second)
+        browser.close()
+        browser.switch_to.window(first)
+    for name, ends in (("first_tab", "ruby"), ("second_tab", "plum")):
+        folder = place.root / "data/01_raw" / name / "images"
+        found = {path.name: [read_image(file).getpixel((0, 0)) for file in path.iterdir()] for path in folder.iterdir()}
+        assert sorted(found) == sorted({"grass", "sea", "rose", ends}), name
+        assert sorted(found.pop(ends)) == [(200, 0, 200), (201, 0, 201)]
+        assert found == {own: [COLOURS[own][2]] for own in found}, name
 
 
 def test_a_training_is_followed_by_a_page_that_is_opened_again(page, photos):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from aezsl.app.lessons import Lesson, Lessons
+from aezsl.app.lessons import Lessons
 from aezsl.app.library import LARGE, SMALL, Library
 from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME, Described, OpenModel
 from aezsl.app.runs import is_open, measured
@@ -61,7 +61,7 @@ class Handlers:
                 {"id": name, "label": self.library.label(name), "refines": self.library.refines(name)} for name in names
             ],
             "teaches": bool(self.library.place.training),
-            "training": visitor.lesson is not None and visitor.lesson.state == "training",
+            "training": visitor.under_way(),
             "limits": {**limits, "description": MAX_DESCRIPTION, "least_taught": LEAST_SEEN},
         }
 
@@ -167,22 +167,21 @@ class Handlers:
         """Begin a collection of the visitor's own images."""
         if not self.library.place.training:
             raise DataError("nothing can be taught on this page")
-        visitor.lesson = self._lessons.begin(str(asked.get("name")), asked.get("classes"))
-        return {}
+        return {"lesson": visitor.begin(self._lessons.begin(str(asked.get("name")), asked.get("classes")))}
 
-    def lesson_photo(self, visitor: Visitor, content: bytes, number: str) -> Answer:
-        """A photo of a class of the collection."""
-        self._lessons.add(_lesson(visitor), int(number) if number.isdecimal() else -1, content)
+    def lesson_photo(self, visitor: Visitor, content: bytes, lesson: str, number: str) -> Answer:
+        """A photo of a class of a collection."""
+        self._lessons.add(visitor.lesson(lesson), int(number) if number.isdecimal() else -1, content)
         return {}
 
     def train(self, visitor: Visitor, asked: Asked) -> Answer:
-        """Train on the collection."""
-        self._lessons.train(_lesson(visitor))
+        """Train on a collection."""
+        self._lessons.train(visitor.lesson(asked.get("lesson")))
         return {}
 
     def progress(self, visitor: Visitor, asked: Asked) -> Answer:
-        """How far the training is."""
-        lesson = _lesson(visitor)
+        """How far the training on a collection is."""
+        lesson = visitor.lesson(asked.get("lesson"))
         told = {"sentence": lesson.sentence, "expected": " ".join(lesson.expected)}
         return {"state": lesson.state, "share": lesson.share, "name": lesson.name, **told}
 
@@ -198,12 +197,6 @@ class Handlers:
         if not fits or given is None:
             raise DataError("expected classes as a list of pairs, name and description")
         return model.classes([(name.strip(), text.strip() if model.describable else "") for name, text in given])
-
-
-def _lesson(visitor: Visitor) -> Lesson:
-    if visitor.lesson is None:
-        raise DataError("no collection has been begun: name one first")
-    return visitor.lesson
 
 
 def _photos(asked: Asked) -> list[str]:

@@ -1,5 +1,6 @@
 """Teach it: a new collection of one's own images, made on the page and trained as the command line does."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
 from aezsl.machine.console import VERBOSE
+from aezsl.machine.files import written_whole
 from aezsl.reporting.expectations import ALIKE, EXPECT
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION
@@ -41,13 +43,14 @@ class Lesson:
     name: str
     classes: list[dict[str, str]]
     folder: Path  # hidden, and gone with the lesson, as long as nothing has been learnt from it
-    count: int = 0
+    photos: set[tuple[int, bytes]] = field(default_factory=set)  # class and digest of each
     share: float = 0.0
     state: str = "collecting"  # training, done, failed
     sentence: str = ""
     expected: list[str] = field(default_factory=list)  # what the training says of names that nobody can check
     forget: Callable[[], Any] = lambda: None  # removes what is hidden
     log: deque[str] = field(default_factory=lambda: deque(maxlen=40))
+    lock: Lock = field(default_factory=Lock)  # whoever adds a photo or starts the training holds it
 
 
 class Lessons:
@@ -80,22 +83,38 @@ class Lessons:
         return lesson
 
     def add(self, lesson: Lesson, number: int, content: bytes) -> None:
-        """A photo of a class, saved as the image that was decoded and nothing else of the file."""
+        """A photo of a class, saved as the image that was decoded and nothing else of the file.
+
+        A photo that is sent again, as after an answer that was lost, is there once.
+        """
+        with lesson.lock:
+            self._add(lesson, number, content)
+
+    def _add(self, lesson: Lesson, number: int, content: bytes) -> None:
         if lesson.state != "collecting" or not 0 <= number < len(lesson.classes):
             raise DataError("expected a photo of a class of a collection that has been begun")
-        if lesson.count >= MAX_LESSON_PHOTOS:
+        photo = number, hashlib.sha256(content).digest()
+        if photo in lesson.photos:
+            return
+        if len(lesson.photos) >= MAX_LESSON_PHOTOS:
             raise DataError(f"a collection may have {MAX_LESSON_PHOTOS} photos: leave some out")
         with LOOKING:
             picture = read_image(content, "the photo")
         folder = lesson.folder / "images" / lesson.classes[number]["class_name"]
         folder.mkdir(exist_ok=True)
-        picture.save(folder / f"{lesson.count:04d}.png")
-        lesson.count += 1
+        with written_whole(folder / f"{len(lesson.photos):04d}.png") as file:
+            picture.save(file, "PNG")
+        lesson.photos.add(photo)
 
     def train(self, lesson: Lesson) -> None:
         """Give the collection its place and start the training; whoever asks is told how far it is."""
-        if lesson.state != "collecting":
-            raise DataError("this collection is being trained already")
+        with lesson.lock:
+            if lesson.state == "failed":
+                raise DataError("this collection could not be trained: press Train again")
+            if lesson.state == "collecting":  # else it has been asked for before
+                self._start(lesson)
+
+    def _start(self, lesson: Lesson) -> None:
         if not self._busy.acquire(blocking=False):
             raise DataError("another training is under way: wait until it is done")
         try:

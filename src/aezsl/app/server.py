@@ -142,9 +142,9 @@ class Server:
         return await self._answer(request, MAX_IMAGE, self._handlers.preview)
 
     async def lesson(self, request: Request) -> Response:
-        """A photo of a class of the visitor's own collection."""
-        number = request.query_params.get("class", "")
-        return await self._answer(request, MAX_IMAGE, lambda v, body: self._handlers.lesson_photo(v, body, number))
+        """A photo of a class of a collection of the visitor's own."""
+        about = [request.query_params.get(key, "") for key in ("lesson", "class")]
+        return await self._answer(request, MAX_IMAGE, lambda v, body: self._handlers.lesson_photo(v, body, *about))
 
     async def _answer(self, request: Request, most: int, handle: Any) -> Response:
         cookie = COOKIE.format(port=request.url.port or 80)

@@ -5,6 +5,7 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from aezsl.app.quiz import Quiz
 from aezsl.arrays import Array
 from aezsl.errors import DataError
 
-#: What is kept in memory at most: visitors, those longest away go first; photos of each, the oldest go first.
-MAX_VISITORS, MAX_PHOTOS = 200, 100
+#: What is kept at most: visitors, those longest away go first; photos and collections of each, the oldest go first.
+MAX_VISITORS, MAX_PHOTOS, MAX_LESSONS = 200, 100, 8
 
 
 class UnknownPhotoError(DataError):
@@ -27,7 +28,7 @@ class Visitor:
     """What the server remembers of a browser: features of its photos, never the photos, and its game."""
 
     photos: OrderedDict[str, dict[str, Array]] = field(default_factory=OrderedDict)
-    lesson: Lesson | None = None
+    lessons: OrderedDict[str, Lesson] = field(default_factory=OrderedDict)
     quiz: Quiz = field(default_factory=Quiz)
     lock: Lock = field(default_factory=Lock)
 
@@ -52,6 +53,29 @@ class Visitor:
         if any(row is None for row in known):
             raise UnknownPhotoError("a photo is not in memory any more: send it again")
         return np.vstack([row for row in known if row is not None])
+
+    def begin(self, lesson: Lesson) -> str:
+        """Keep a collection under a name that no other one has, whichever tab of the browser it is made in."""
+        name = secrets.token_urlsafe(12)
+        with self.lock:
+            self.lessons[name] = lesson
+            idle = [name for name, one in self.lessons.items() if one.state != "training"]
+            for oldest in idle[: max(0, len(self.lessons) - MAX_LESSONS)]:
+                del self.lessons[oldest]
+        return name
+
+    def lesson(self, name: Any) -> Lesson:
+        """The collection of that name."""
+        with self.lock:
+            if not isinstance(name, str) or name not in self.lessons:
+                raise DataError("this collection is not here (any more): press Train again")
+            self.lessons.move_to_end(name)
+            return self.lessons[name]
+
+    def under_way(self) -> str | None:
+        """The name of the collection that is being trained, if any is."""
+        with self.lock:
+            return next((name for name, one in self.lessons.items() if one.state == "training"), None)
 
     def forget(self) -> None:
         """All photos."""

@@ -55,7 +55,7 @@ const start = guarded(async (wanted) => {
   const first = wanted && models.some((one) => one.id === wanted) ? wanted : models[0].id;
   find("model").value = first;
   await open(first);
-  if (training) followOn();
+  if (training) followOn(training);
 });
 
 find("model").addEventListener("change", guarded(() => open(find("model").value)));
