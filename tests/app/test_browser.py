@@ -5,13 +5,14 @@ import socket
 import sys
 import threading
 import time
+import urllib.request
 from dataclasses import replace
 
 import pytest
 import uvicorn
 from PIL import Image
 
-from aezsl.app import handlers
+from aezsl.app import handlers, visitors
 from aezsl.app.library import Library
 from aezsl.app.server import HOST, make_app
 from aezsl.formats.images import read_image
@@ -296,11 +297,22 @@ def test_the_visitor_guesses_first(page):
 def test_photos_that_the_server_no_longer_has_are_sent_again(page, photos):
     page.all("#files")[0].send_keys(photos("plum"))
     page.until(lambda: page.count("#gallery li") == 1)
-    question = "{ method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }"
-    page.browser.execute_async_script(f"fetch('api/forget', {question}).then(arguments[0])")
+    page.browser.execute_async_script("import('/common.js').then(({ ask }) => ask('forget')).then(arguments[0])")
     page.all("#tab-compare")[0].click()
     page.press("#go")
     page.until(lambda: page.text("#compare-note").startswith("They agree on"))
+
+
+def test_a_visitor_whom_the_server_has_forgotten_goes_on(page, photos, address, monkeypatch):
+    page.all("#files")[0].send_keys(photos("plum"))
+    page.until(lambda: page.text("#answer-title").startswith("plum, "))
+    monkeypatch.setattr(visitors, "MAX_VISITORS", 1)
+    urllib.request.urlopen(urllib.request.Request(f"{address}api/models", b"{}")).close()  # somebody else comes
+    page.type("#classes tr:nth-child(1) textarea", "green pale")
+    page.until(lambda: not page.text("#answer-title").startswith("plum, "))
+    # The browser itself notes every answer that refuses something.
+    (complaint,) = page.browser.get_log("browser")
+    assert "403" in complaint["message"]
 
 
 def test_two_models_name_the_same_photos(page, photos):

@@ -8,13 +8,12 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from starlette.testclient import TestClient
 
 from aezsl.app import visitors
 from aezsl.app.library import Library
 from aezsl.app.server import make_app
 from aezsl.formats.images import read_image
-from tests.helpers.colours import COLOURS, make_place, picture
+from tests.helpers.colours import COLOURS, make_place, picture, visit
 
 pytestmark = pytest.mark.slow  # the stand-in is a process
 
@@ -37,7 +36,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def page(place):
-    with TestClient(make_app(Library(place))) as client:
+    with visit(make_app(Library(place))) as client:
         yield client
 
 
@@ -106,7 +105,7 @@ def test_a_training_that_fails_says_why(page):
 
 
 def test_visitors_with_the_same_name_in_mind_do_not_mix_their_photos(page, place):
-    other = TestClient(page.app)
+    other = visit(page.app)
     lessons = [begin(visitor, "our_colours") for visitor in (page, other)]
     for visitor, lesson, colour in zip((page, other), lessons, ("ruby", "grass"), strict=True):
         send(visitor, lesson, 0, picture(colour))
@@ -157,7 +156,7 @@ def test_collections_that_are_begun_and_left_go_when_there_are_many(page, place,
 def test_a_page_that_is_closed_ends_its_training_and_leaves_nothing(place):
     sleep = "import time; print('Completed 1 out of 2 tasks', flush=True); time.sleep(600)"
     slow = replace(place, training=(sys.executable, "-c", sleep))
-    with TestClient(make_app(Library(slow))) as page:
+    with visit(make_app(Library(slow))) as page:
         for name in ("never_trained", "interrupted"):
             lesson = begin(page, name)
             send(page, lesson, 0, picture("ruby"))

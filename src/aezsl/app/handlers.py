@@ -31,7 +31,6 @@ class Handlers:
     def __init__(self, library: Library) -> None:
         self.library = library
         self.questions: dict[str, Callable[[Visitor, Asked], Answer]] = {
-            "models": self.models,
             "model": self.model,
             "example": self.example,
             "forget": self.forget,

@@ -19,6 +19,10 @@ from aezsl.errors import DataError
 MAX_VISITORS, MAX_PHOTOS, MAX_LESSONS = 200, 100, 8
 
 
+class UnknownVisitorError(DataError):
+    """The key of a visitor is missing or forgotten: the page asks for another one."""
+
+
 class UnknownPhotoError(DataError):
     """Features of a photo are not here (any more): the page sends it again."""
 
@@ -84,16 +88,27 @@ class Visitor:
 
 
 class Visitors:
-    """Visitors by a key that nobody can guess, which their browser keeps as a cookie."""
+    """Visitors by a key that nobody can guess.
+
+    The page keeps it and sends it in a header. Unlike a cookie, a browser never adds it to what another site asks.
+    """
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Visitor] = OrderedDict()
         self._lock = Lock()
 
-    def find(self, key: str | None) -> tuple[str, Visitor]:
+    def find(self, key: str) -> Visitor:
+        """The visitor with a key."""
+        with self._lock:
+            if key not in self._known:
+                raise UnknownVisitorError("this page was opened long ago: load it again")
+            self._known.move_to_end(key)
+            return self._known[key]
+
+    def greet(self, key: str) -> tuple[str, Visitor]:
         """The visitor with a key; whoever has none, or one that is forgotten, is new."""
         with self._lock:
-            if key is None or key not in self._known:
+            if key not in self._known:
                 key = secrets.token_urlsafe(24)
                 self._known[key] = Visitor()
             self._known.move_to_end(key)

@@ -1,6 +1,6 @@
 // The frame of the page: tabs, and the choice of a model.
 
-import { ask, find, guarded, plain, state } from "./common.js";
+import { ask, find, greet, guarded, plain, state } from "./common.js";
 import { showClasses } from "./classes.js";
 import { refresh, showExamples } from "./naming.js";
 import { forgetQuestion } from "./guessing.js";
@@ -47,7 +47,7 @@ async function open(model) {
 }
 
 const start = guarded(async (wanted) => {
-  const { models, limits, teaches, training } = await ask("models");
+  const { models, limits, teaches, training } = await greet();
   find("tab-teach").hidden = !teaches;
   Object.assign(state, { models, limits });
   find("least-taught").textContent = limits.least_taught;
