@@ -1,4 +1,4 @@
-"""The page in a real browser: upload, edit, refine, ask why, guess. Skipped where there is no Chromium."""
+"""The page in a real browser: upload, edit, refine, ask why, teach. Skipped where there is no Chromium."""
 
 import shutil
 import socket
@@ -280,20 +280,6 @@ def test_a_file_that_is_no_photo_is_refused_in_a_sentence(page, tmp_path):
     assert "/api/photo" in complaint["message"]
 
 
-def test_the_visitor_guesses_first(page):
-    from selenium.webdriver.common.keys import Keys
-
-    page.all("#tab-name")[0].send_keys(Keys.ARROW_RIGHT)
-    page.until(lambda: page.all("#next")[0].is_displayed())
-    page.press("#next")
-    page.until(lambda: page.count("#choices button") == 3)
-    assert page.text("#verdict") == ""
-    page.press("#choices button")
-    page.until(lambda: page.text("#verdict").startswith("It is "))
-    assert page.text("#its") == "1 of 1, 100%"
-    assert page.text("#yours") in ("0 of 1, 0%", "1 of 1, 100%")
-
-
 def test_photos_that_the_server_no_longer_has_are_sent_again(page, photos):
     page.all("#files")[0].send_keys(photos("plum"))
     page.until(lambda: page.count("#gallery li") == 1)
@@ -414,7 +400,7 @@ def test_a_training_is_followed_by_a_page_that_is_opened_again(page, photos):
 def test_nothing_is_wider_than_a_phone_and_every_control_has_a_name(page, photos):
     page.all("#files")[0].send_keys(photos("plum", "teal"))
     page.until(lambda: page.count("#gallery li") == 2)
-    for tab in ("name", "try", "compare", "teach"):
+    for tab in ("name", "compare", "teach"):
         page.all(f"#tab-{tab}")[0].click()
         wide = "return [document.documentElement.scrollWidth, window.innerWidth]"
         needed, there = page.browser.execute_script(wide)

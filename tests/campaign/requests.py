@@ -139,7 +139,7 @@ def _page():
     return visit(make_app(Library(make_place(Path(tempfile.mkdtemp()), ("eszsl",))))).__enter__()
 
 
-QUESTIONS = ("models", "model", "scores", "why", "pool", "quiz", "runs", "photo", "nothing")
+QUESTIONS = ("models", "model", "scores", "why", "pool", "runs", "photo", "nothing")
 
 
 def page_request(rng):

@@ -6,9 +6,8 @@ from typing import Any
 import pandas as pd
 
 from aezsl.app.lessons import Lessons
-from aezsl.app.library import LARGE, SMALL, Library
+from aezsl.app.library import LARGE, SMALL, Library, is_open, measured
 from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME, Described, OpenModel
-from aezsl.app.runs import is_open, measured
 from aezsl.app.visitors import MAX_PHOTOS, Visitor
 from aezsl.app.why import explain
 from aezsl.data.spreadsheet import escape_formulas
@@ -37,8 +36,6 @@ class Handlers:
             "scores": self.scores,
             "table": self.table,
             "why": self.why,
-            "ask": self.ask,
-            "guess": self.guess,
             "runs": self.runs,
             "begin": self.begin,
             "train": self.train,
@@ -67,17 +64,14 @@ class Handlers:
     def model(self, visitor: Visitor, asked: Asked) -> Answer:
         """What the page shows of a model: its classes, its examples, what can be done with it."""
         model, name = self._model(asked)
-        pictures = self.library.pictures(name)
         classes = model.prefilled()
-        new = [own for own, _ in classes]
-        examples = [data_uri(path, SMALL) for path in pictures.examples(new)]
+        examples = self.library.pictures(name).examples([own for own, _ in classes])
         return {
             "classes": classes,
             "describable": model.describable,
             "known": model.names("seen"),
             "n_new": len(model.names("unseen")),
-            "examples": examples,
-            "tests": len(pictures.tests(new)),
+            "examples": [data_uri(path, SMALL) for path in examples],
         }
 
     def photo(self, visitor: Visitor, content: bytes, name: str) -> Answer:
@@ -144,15 +138,6 @@ class Handlers:
         features = visitor.features(photos[:1], model)[0]
         first, second = str(asked.get("first")), str(asked.get("second"))
         return explain(model, self.library.pictures(name), features, classes, first, second)
-
-    def ask(self, visitor: Visitor, asked: Asked) -> Answer:
-        """A picture to guess."""
-        model, name = self._model(asked)
-        return visitor.quiz.ask(model, self.library.pictures(name))
-
-    def guess(self, visitor: Visitor, asked: Asked) -> Answer:
-        """Who was right."""
-        return visitor.quiz.guess(self._model(asked)[0], str(asked.get("name")))
 
     def runs(self, visitor: Visitor, asked: Asked) -> Answer:
         """What was measured of a model on test images, and what opens the page of the runs where nobody has."""

@@ -11,7 +11,6 @@ import numpy as np
 
 from aezsl.app.lessons import Lesson
 from aezsl.app.opened import OpenModel
-from aezsl.app.quiz import Quiz
 from aezsl.arrays import Array
 from aezsl.errors import DataError
 
@@ -29,11 +28,10 @@ class UnknownPhotoError(DataError):
 
 @dataclass
 class Visitor:
-    """What the server remembers of a browser: features of its photos, never the photos, and its game."""
+    """What the server remembers of a browser: features of its photos, never the photos, and its collections."""
 
     photos: OrderedDict[str, dict[str, Array]] = field(default_factory=OrderedDict)
     lessons: OrderedDict[str, Lesson] = field(default_factory=OrderedDict)
-    quiz: Quiz = field(default_factory=Quiz)
     lock: Lock = field(default_factory=Lock)
 
     def add(self, content: bytes, model: OpenModel) -> str:

@@ -3,7 +3,6 @@
 import { ask, find, greet, guarded, plain, state } from "./common.js";
 import { showClasses } from "./classes.js";
 import { refresh, showExamples } from "./naming.js";
-import { forgetQuestion } from "./guessing.js";
 import { showOthers } from "./comparing.js";
 import { followOn } from "./teaching.js";
 
@@ -38,11 +37,9 @@ async function open(model) {
   find("intro").textContent =
     `This model has learnt from photos of ${known.length} known classes, such as ${known.slice(0, 3).map(plain).join(", ")}. ` +
     `It names photos of other classes, ${unseen} to begin with, from their descriptions alone.`;
-  find("tab-try").hidden = !state.about.tests;
   showClasses();
   showExamples();
   showOthers();
-  forgetQuestion();
   await refresh();
 }
 
