@@ -5,10 +5,10 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, Thread
@@ -20,7 +20,8 @@ from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
 from aezsl.machine.console import VERBOSE
-from aezsl.machine.files import written_whole
+from aezsl.machine.files import folder_of_this_process, leftovers, written_whole
+from aezsl.machine.processes import tied
 from aezsl.reporting.expectations import ALIKE, EXPECT
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION
@@ -30,6 +31,9 @@ MAX_LESSON_PHOTOS = 2_000
 
 #: Seconds that a training gets to end when the page is closed.
 PATIENCE = 30
+
+#: What lies in the hidden folder of a collection while it is trained.
+MARK = "training"
 
 #: How a running command says how many of its steps are done, what makes it say so, and each in one line.
 AS_LINES = {VERBOSE: "1", "COLUMNS": "1000"}
@@ -65,22 +69,40 @@ class Lessons:
         self._begun: weakref.WeakSet[Lesson] = weakref.WeakSet()
         self._process: subprocess.Popen[str] | None = None
         self._thread: Thread | None = None
+        self._closed = False
+        if command:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Remove what pages left that were killed, so that its names are free.
+
+        A collection that was being trained goes too, unless a model has come of it or somebody has changed it since.
+        """
+        for hidden, parts in leftovers(self._raw):
+            mark, place = hidden / MARK, self._raw / parts["name"]
+            if mark.exists() and not (self._models / place.name).exists():
+                began = mark.stat().st_mtime
+                if all(path.stat().st_mtime <= began for path in (place, *place.rglob("*")) if path.exists()):
+                    shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(hidden, ignore_errors=True)
 
     def begin(self, name: str, classes: Any) -> Lesson:
         """A new collection, still hidden: ``classes`` is a list of name, description, and seen or unseen."""
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name):
             raise DataError("the name of a collection must be small letters, digits and _, such as my_birds")
-        if (self._raw / name).exists() or (self._models / name).exists():
-            raise DataError(f"there is a collection called {name!r} already: choose another name")
+        self._require_free(name)
         rows = _checked(classes)
-        self._raw.mkdir(parents=True, exist_ok=True)
-        hidden = tempfile.mkdtemp(prefix=f".{name}.", dir=self._raw)
-        lesson = Lesson(name, rows, Path(hidden) / name)
-        lesson.forget = weakref.finalize(lesson, shutil.rmtree, hidden, ignore_errors=True)
+        removal = ExitStack()
+        lesson = Lesson(name, rows, removal.enter_context(folder_of_this_process(self._raw / name)) / name)
+        lesson.forget = weakref.finalize(lesson, removal.close)
         self._begun.add(lesson)
         (lesson.folder / "images").mkdir(parents=True)
         pd.DataFrame(rows).to_csv(lesson.folder / "classes.csv", index=False)
         return lesson
+
+    def _require_free(self, name: str) -> None:
+        if (self._raw / name).exists() or (self._models / name).exists():
+            raise DataError(f"there is a collection called {name!r} already: choose another name")
 
     def add(self, lesson: Lesson, number: int, content: bytes) -> None:
         """A photo of a class, saved as the image that was decoded and nothing else of the file.
@@ -118,30 +140,40 @@ class Lessons:
         if not self._busy.acquire(blocking=False):
             raise DataError("another training is under way: wait until it is done")
         try:
+            self._require_free(lesson.name)  # somebody else may have been faster
+            mark = lesson.folder.with_name(MARK)
+            mark.touch()
             lesson.folder.rename(self._raw / lesson.name)
-        except OSError as error:  # somebody else was faster
+            os.utime(mark)
+        except BaseException:
             self._busy.release()
-            raise DataError(f"there is a collection called {lesson.name!r} already: choose another name") from error
+            raise
         lesson.state = "training"
         self._thread = Thread(target=self._train, args=(lesson,), daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """End the training that is under way, and remove every collection that nothing has been learnt from."""
-        if self._process is not None:
-            self._process.terminate()
+        self._closed = True
+        self._end()
         if self._thread is not None:
             self._thread.join(PATIENCE)
         for lesson in list(self._begun):
             lesson.forget()
 
+    def _end(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()  # it is tied to it
+
     def _train(self, lesson: Lesson) -> None:
         try:
             lesson.sentence = self._run(lesson)
             if lesson.sentence:  # the name is free again, to try with other photos or words
+                shutil.rmtree(self._models / lesson.name, ignore_errors=True)
                 (self._raw / lesson.name).rename(lesson.folder)
+                lesson.folder.with_name(MARK).unlink()
             else:
-                lesson.folder.parent.rmdir()
+                shutil.rmtree(lesson.folder.parent, ignore_errors=True)
         finally:
             self._busy.release()
             lesson.state = "failed" if lesson.sentence else "done"
@@ -149,11 +181,13 @@ class Lessons:
     def _run(self, lesson: Lesson) -> str:
         """Run the command to its end; what went wrong, if anything did."""
         command = [part.replace("{name}", lesson.name) for part in self._command]
-        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "replace"}
-        pipes["env"] = {**os.environ, **AS_LINES}
+        options: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        options |= {"errors": "replace", "env": {**os.environ, **AS_LINES}, "start_new_session": True}
         try:
-            with subprocess.Popen(command, cwd=self._root, text=True, **pipes) as self._process:
+            with subprocess.Popen(tied(command), cwd=self._root, text=True, **options) as self._process:
                 process = self._process
+                if self._closed:
+                    self._end()
                 assert process.stdout is not None  # asked for above
                 for line in process.stdout:
                     lesson.log.append(line.rstrip())

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -81,6 +82,8 @@ def serve(place: Place, listening: socket.socket) -> None:
     if torch := sys.modules.get("torch"):  # loaded where descriptions are read by a network
         torch.set_num_threads(1)  # a sentence is too little work for two threads, which wait for each other
     config = uvicorn.Config(make_app(library), log_level="warning", timeout_graceful_shutdown=PATIENCE)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks to stay
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # a terminal that is closed
     try:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:  # how the page is closed
