@@ -7,7 +7,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from aezsl.datasets.new_images import NewImagesDataset
+from aezsl.datasets.inputs import NewImagesDataset
 from aezsl.errors import NotReadyError
 from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask
 from aezsl.machine.provenance import Cost

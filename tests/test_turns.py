@@ -24,7 +24,7 @@ def run_of(folder, images, **params):
     )
     catalog = DataCatalog.from_config(
         {
-            "new_images": {"type": "aezsl.datasets.new_images.NewImagesDataset", "images": images},
+            "new_images": {"type": "aezsl.datasets.inputs.NewImagesDataset", "images": images},
             **{
                 name: {"type": "json.JSONDataset", "filepath": str(folder / f"{name}.json")}
                 for name in ("names", "table")

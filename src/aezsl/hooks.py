@@ -50,7 +50,7 @@ class BeforeAnythingRuns:
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Refuse networks and folders that there are not, what is not a pair, and models that nobody has trained."""
         from aezsl.encoders.images.backbones import check_backbones
-        from aezsl.formats.new_images import require_folder
+        from aezsl.formats.image_folders import require_folder
 
         inputs = pipeline.inputs()
         if "models" in inputs:  # whose networks are their own
@@ -192,7 +192,7 @@ class RunRecorder:
 
 def _log_below(run: TrackedRun, method: str, catalog: DataCatalog, names: list[str]) -> dict[str, float]:
     """A run for one of several methods; returns what stands beside the other methods in the run above."""
-    from aezsl.reporting.labels import full_label
+    from aezsl.reporting.formatting import full_label
     from aezsl.reporting.over_splits import HEADLINES, setting_of
 
     about = {key: value for key, value in run.tags.items() if key in (KIND, BENCHMARK, SPLIT)} | {METHOD: method}

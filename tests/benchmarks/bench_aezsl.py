@@ -21,7 +21,7 @@ from aezsl.machine.workers import Workers, working_on
 from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.methods.aezsl.solver import solve_targets
 from aezsl.methods.aezsl.streamed import SharedProblem, target_blocks
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.seen import Targets
 from aezsl.selection import class_folds, cross_validate
 from tests.oracles.aezsl import algorithm1
 

@@ -10,7 +10,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from aezsl.methods import METHODS, make_method
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
 from aezsl.methods.sse import class_intersections, margin_weights
 from tests.benchmarks.measuring import make_problem, measured

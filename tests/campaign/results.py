@@ -10,8 +10,8 @@ from kedro.io import DataCatalog
 from PIL import Image
 
 from aezsl.commands.repeat.finished import load_mapping
-from aezsl.datasets.results import ResultsDataset
-from aezsl.datasets.whole import JSONDataset
+from aezsl.datasets.files import JSONDataset
+from aezsl.datasets.inputs import ResultsDataset
 from aezsl.reporting.page import make_page
 from aezsl.reporting.tables import make_tables
 from tests.campaign.damage import damaged, misspelt, pick, plain_value

@@ -12,8 +12,8 @@ import pandas as pd
 
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.folder import Folder
+from aezsl.formats.image_folders import read_new_images
 from aezsl.formats.images import IMAGE_SUFFIXES
-from aezsl.formats.new_images import read_new_images
 from tests.campaign.damage import damaged, odd_value, pick, same_numbers
 
 NAMES = (

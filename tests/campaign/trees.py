@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aezsl.datasets.candidates import CandidatesDataset
+from aezsl.datasets.inputs import CandidatesDataset
 from aezsl.formats.wordnet import read_edges, read_synsets, similarity_vectors
 from tests.campaign.damage import damaged, pick
 from tests.helpers.benchmarks import LAYOUTS

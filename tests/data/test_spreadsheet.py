@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from aezsl.data.spreadsheet import escape_formulas, markdown_cell, unescape_formulas
-from aezsl.datasets.table import TableDataset
+from aezsl.datasets.files import TableDataset
 
 CATALOG = Path(__file__).parents[2] / "conf/base/catalog_07_model_output.yml"
 TABLE = pd.DataFrame(

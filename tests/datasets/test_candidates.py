@@ -1,7 +1,7 @@
 import pytest
 from kedro.io import DatasetError
 
-from aezsl.datasets.candidates import CandidatesDataset
+from aezsl.datasets.inputs import CandidatesDataset
 
 
 def test_lists_and_edges_are_read(tmp_path):

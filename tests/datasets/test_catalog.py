@@ -22,7 +22,7 @@ ENTRIES = {
 @pytest.mark.parametrize("kind", ENTRIES)
 def test_every_adapter_is_a_catalog_entry(kind, tmp_path):
     missing = tmp_path / "nothing here"
-    entry = {"type": "aezsl.datasets.benchmark.BenchmarkDataset", "format": kind, "root": str(missing), **ENTRIES[kind]}
+    entry = {"type": "aezsl.datasets.inputs.BenchmarkDataset", "format": kind, "root": str(missing), **ENTRIES[kind]}
     dataset = DataCatalog.from_config({"raw_benchmark": entry})["raw_benchmark"]
     assert str(missing) in str(dataset)
     assert not dataset.exists()
@@ -44,7 +44,7 @@ def test_a_catalog_loads_a_benchmark(tmp_path):
     catalog = DataCatalog.from_config(
         {
             "raw_benchmark": {
-                "type": "aezsl.datasets.benchmark.BenchmarkDataset",
+                "type": "aezsl.datasets.inputs.BenchmarkDataset",
                 "format": "folder",
                 "root": str(tmp_path),
             }

@@ -3,8 +3,8 @@ import base64
 import pytest
 from kedro.io import DatasetError
 
-from aezsl.datasets.figure import FigureDataset
-from aezsl.reporting.style import new_figure
+from aezsl.datasets.files import FigureDataset
+from aezsl.reporting.figures import new_figure
 
 PNG = b"\x89PNG\r\n"
 

@@ -7,7 +7,7 @@ import pytest
 from kedro.io import DatasetError
 
 from aezsl.datasets.mlflow_model import model_parts
-from aezsl.datasets.model import ClassifierDataset, ModelFolderDataset, TrainedModelDataset
+from aezsl.datasets.models import ClassifierDataset, ModelFolderDataset, TrainedModelDataset
 from aezsl.errors import DataError
 from aezsl.methods import make_method
 from aezsl.serving.model_file import VERSION

@@ -5,10 +5,8 @@ import inspect
 import pandas as pd
 import pytest
 
-from aezsl.datasets.figure import FigureDataset
-from aezsl.datasets.table import TableDataset
-from aezsl.datasets.whole import JSONDataset, ParquetDataset
-from aezsl.reporting.style import new_figure
+from aezsl.datasets.files import FigureDataset, JSONDataset, ParquetDataset, TableDataset
+from aezsl.reporting.figures import new_figure
 
 TABLE = pd.DataFrame({"a": [1, 2]})
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
-from aezsl.datasets.scores import ScoresDataset
+from aezsl.datasets.answers import ScoresDataset
 from aezsl.methods import make_method
 from aezsl.pipelines.evaluation.nodes import score_targets
 from tests.helpers.problems import make_problem

@@ -5,7 +5,7 @@ import pytest
 from kedro.io import DatasetError
 
 from aezsl.data.vectors import VectorChunk, VectorSet
-from aezsl.datasets.vector_store import VectorsDataset, VectorStoreDataset
+from aezsl.datasets.places import VectorsDataset, VectorStoreDataset
 
 
 def test_catalog_entries_give_the_store_and_its_vectors(tmp_path):

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from kedro.io import DatasetError
 
-from aezsl.datasets import whole
-from aezsl.datasets.table import TableDataset
+from aezsl.datasets import files as whole
+from aezsl.datasets.files import TableDataset
 from aezsl.runs.crash import own_error
 from tests.helpers import ROOT
 

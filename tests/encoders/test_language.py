@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from aezsl.data.vector_store import VectorStore
-from aezsl.encoders.texts.language import looks_english
+from aezsl.encoders.texts.encoder import looks_english
 from aezsl.formats.emoji import Emoji
 from aezsl.pipelines.semantic_embedding import nodes
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from aezsl.formats import openmoji
+from aezsl.formats import emoji as openmoji
 from aezsl.formats.emoji import SOURCES, Emoji
 from aezsl.pipelines.ingestion.nodes import select_data
 

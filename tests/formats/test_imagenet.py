@@ -130,7 +130,7 @@ from pathlib import Path
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 from kedro_datasets.pandas import ParquetDataset
-from aezsl.datasets.benchmark import BenchmarkDataset
+from aezsl.datasets.inputs import BenchmarkDataset
 from aezsl.pipelines import ingestion
 
 root = Path(sys.argv[1])

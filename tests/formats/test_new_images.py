@@ -1,6 +1,6 @@
 import os
 
-from aezsl.formats.new_images import read_new_images
+from aezsl.formats.image_folders import read_new_images
 from tests.helpers.trees import refused, touch, write
 
 

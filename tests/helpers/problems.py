@@ -10,7 +10,7 @@ import yaml
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 
-from aezsl.data.candidates import Candidates
+from aezsl.data.benchmark import Candidates
 from aezsl.data.problem import Problem
 from aezsl.methods import method_class
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder

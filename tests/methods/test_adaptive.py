@@ -6,7 +6,7 @@ import pytest
 from aezsl.kinds import Positive
 from aezsl.methods import METHODS, LinearClassifier, LinearZeroShotClassifier, make_method
 from aezsl.methods.adaptive.adaptive import Adaptive
-from aezsl.methods.adaptive.local_ridges import LocalRidges
+from aezsl.methods.adaptive.adaptive_ridges import LocalRidges
 from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
 from aezsl.methods.shared.similarity import WEIGHTINGS
 from tests.oracles.aezsl import single_mapping

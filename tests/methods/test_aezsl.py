@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 from aezsl.methods import make_method
 from aezsl.methods.aezsl import aezsl
 from aezsl.methods.aezsl.aezsl import AEZSL
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.seen import Targets
 from aezsl.selection import grid_points
 from tests.methods.contract import MethodContract
 from tests.oracles.aezsl import aezsl_dense, aezsl_gradient, aezsl_objective, cosines, single_mapping

@@ -4,8 +4,8 @@ from sklearn.base import clone
 
 import aezsl.methods.refinement.refined as refined
 from aezsl.methods import make_method
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.refinement.label_refinement import LabelRefinement
-from aezsl.methods.seen import SeenData
 from aezsl.selection import class_folds, cross_validate
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic

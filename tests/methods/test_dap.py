@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aezsl.methods import make_method
-from aezsl.methods.shared.attributes import attribute_prior, class_posterior
+from aezsl.methods.shared.prototypes import attribute_prior, class_posterior
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from aezsl.methods import jlse, make_method
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.jlse import JLSE, Pairs, match_weights
-from aezsl.methods.seen import SeenData
 from aezsl.methods.shared import margin
 from aezsl.methods.shared.simplex import simplex_mixtures
 from tests.helpers.derivatives import central_differences

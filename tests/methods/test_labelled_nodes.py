@@ -10,8 +10,7 @@ from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.calibration import ausuc, seen_unseen_curve
 from aezsl.methods import make_method
 from aezsl.methods.propagation.balanced import Objective, Weights, propagate
-from aezsl.methods.propagation.labelled import pool_graph, some_of_every_class
-from aezsl.methods.propagation.neighbours import neighbour_graph
+from aezsl.methods.propagation.neighbours import neighbour_graph, pool_graph, some_of_every_class
 from tests.helpers.propagation import C, M, objective, unit
 from tests.synthetic import make_synthetic
 

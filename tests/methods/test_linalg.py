@@ -3,7 +3,8 @@ import pytest
 
 from aezsl.data.once import Once
 from aezsl.data.statistics import SeenStatistics
-from aezsl.methods import make_method, seen
+from aezsl.methods import make_method
+from aezsl.methods.core import seen
 from aezsl.methods.shared.linalg import centred_moment_eigh, moment_eigh, row_space_eigh
 from aezsl.selection import cross_validate
 from tests.synthetic import make_synthetic

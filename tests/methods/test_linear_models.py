@@ -6,7 +6,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.linear_models import LinearModels, softmax_models
 from tests.synthetic import make_synthetic
 

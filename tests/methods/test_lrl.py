@@ -5,10 +5,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from aezsl.methods import make_method
+from aezsl.methods.core.seen import Targets
 from aezsl.methods.lrl import class_laplacian, label_costs, smooth_labels
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.shared.margin import Labelling, smooth_hinge, train
-from aezsl.methods.targets import Targets
 from tests.helpers.derivatives import central_differences
 from tests.helpers.pools import check_degenerate_pools, check_descent, fitter
 from tests.methods.contract import MethodContract

@@ -3,7 +3,7 @@ import pytest
 
 from aezsl.data.statistics import SeenStatistics
 from aezsl.methods import make_method
-from aezsl.methods.shared.metric import whitened, whitening, within_class_factor
+from aezsl.methods.shared.graph import whitened, whitening, within_class_factor
 from tests.synthetic import make_synthetic
 
 

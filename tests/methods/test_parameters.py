@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from aezsl.methods import make_method
-from aezsl.methods.parameters import Declared
+from aezsl.methods.core.parameters import Declared
 
 #: Of every method values that its formulas have no use for, though other parameters may have them.
 OUTSIDE: dict[str, dict[str, list[Any]]] = {

@@ -5,8 +5,7 @@ import pytest
 from scipy.linalg import solve
 
 from aezsl.methods import make_method
-from aezsl.methods.refinement.label_refinement import LabelRefinement
-from aezsl.methods.refinement.pool import Pool
+from aezsl.methods.refinement.label_refinement import LabelRefinement, Pool
 from tests.oracles import refinement as oracle
 from tests.oracles.eszsl import one_hot
 from tests.synthetic import make_synthetic

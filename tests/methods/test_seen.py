@@ -6,7 +6,7 @@ from threading import Barrier
 import numpy as np
 
 from aezsl.data.statistics import SeenStatistics
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.seen import SeenData
 from tests.synthetic import make_synthetic
 
 

@@ -5,9 +5,8 @@ import pytest
 
 from aezsl.methods.aezsl.aezsl import AEZSL
 from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.methods.shared.similarity import WEIGHTINGS, SimilarityWeights
-from aezsl.methods.targets import Targets
 from tests.oracles.aezsl import cosines, single_mapping
 from tests.synthetic import make_synthetic
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from aezsl.methods import make_method
+from aezsl.methods.core.seen import Targets
 from aezsl.methods.sms import common_axes
-from aezsl.methods.targets import Targets
 from tests.helpers.pools import check_degenerate_pools, check_descent, fitter, mixed_pool
 from tests.methods.contract import MethodContract
 from tests.oracles.assignment import best_total

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from aezsl.methods.shared.sparse_codes import sparse_codes
+from aezsl.methods.shared.simplex import sparse_codes
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])

@@ -6,10 +6,10 @@ import pytest
 
 from aezsl.kinds import accepts
 from aezsl.methods import METHODS, LinearClassifier, make_method, method_class
-from aezsl.methods.history import LabelHistory
-from aezsl.methods.parameters import kind_of
-from aezsl.methods.targets import Targets
-from aezsl.methods.transductive import TransductiveMethod
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.parameters import kind_of
+from aezsl.methods.core.seen import Targets
+from aezsl.methods.core.transductive import TransductiveMethod
 from tests.helpers.quick import slow_unless_quick
 from tests.synthetic import make_synthetic
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from aezsl.methods import make_method
+from aezsl.methods.core.seen import Targets
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
-from aezsl.methods.targets import Targets
 from aezsl.methods.tzsar import TZSAR, corrected, self_trained
 from aezsl.selection import grid_points
 from tests.helpers.pools import check_degenerate_pools, fitter, mixed_pool

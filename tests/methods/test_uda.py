@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from aezsl.methods import make_method
-from aezsl.methods.shared.sparse_codes import sparse_codes
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.seen import Targets
+from aezsl.methods.shared.simplex import sparse_codes
 from aezsl.methods.uda import UDA
 from tests.helpers.pools import check_degenerate_pools, fitter
 from tests.methods.contract import MethodContract

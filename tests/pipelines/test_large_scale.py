@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.data.candidates import Candidates
+from aezsl.data.benchmark import Candidates
 from aezsl.data.problem import Problem
 from aezsl.evaluation.hierarchy import feasible_sets, hierarchical_precision
 from aezsl.methods import make_method

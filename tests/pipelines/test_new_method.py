@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aezsl.methods import METHODS, Entry, LinearClassifier, PoolClassifier, ZeroShotClassifier
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.history import LabelHistory
 from aezsl.pipeline_registry import create_method_pipeline
 from tests.helpers.problems import make_problem, run
 

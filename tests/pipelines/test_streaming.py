@@ -22,7 +22,7 @@ RUN = """
 import resource, sys
 from pathlib import Path
 import numpy as np, pandas as pd, torch, pyarrow.parquet, aezsl.methods.daezsl.training
-from aezsl.datasets.mapped_arrays import MappedArraysDataset
+from aezsl.datasets.places import MappedArraysDataset
 from aezsl.data.vector_store import VectorStore
 from aezsl.pipelines.method.nodes import adapt, fit_by_epochs, rank_targets
 from aezsl.serving.assembly import assemble_problem

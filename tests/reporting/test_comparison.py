@@ -5,7 +5,8 @@ import pytest
 
 from aezsl.methods import METHODS
 from aezsl.reporting import comparison
-from aezsl.reporting.comparison import collect, comparison_table, to_markdown
+from aezsl.reporting.comparison import collect, comparison_table
+from aezsl.reporting.formatting import to_markdown
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1, Row
 
 

@@ -10,10 +10,9 @@ from matplotlib.text import Text
 from PIL import Image
 
 from aezsl.reporting.cases import draw_cases, draw_mapping
-from aezsl.reporting.curves import draw_refinement_curve, draw_sensitivity
+from aezsl.reporting.figures import LONGEST_NAME, draw_refinement_curve, draw_sensitivity, short_name
 from aezsl.reporting.gallery import draw_gallery
 from aezsl.reporting.pictures import data_uri
-from aezsl.reporting.style import LONGEST_NAME, short_name
 
 FORMULA = r"$\frac$_of_it"
 SETTINGS = {"rows": 6, "columns": 10, "seed": 0}

@@ -4,7 +4,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from aezsl.errors import DataError
-from aezsl.reporting.free_gallery import ATTRIBUTIONS, draw_free_gallery
+from aezsl.reporting.gallery import ATTRIBUTIONS, draw_free_gallery
 
 
 def predictions(*sources):

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from aezsl.evaluation.intervals import paired_interval
-from aezsl.reporting.latex import escape, to_latex
+from aezsl.reporting.formatting import escape, to_latex
 from aezsl.reporting.over_splits import (
     default_reference,
     describe_splits,

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from aezsl.datasets.results import ResultsDataset
+from aezsl.datasets.inputs import ResultsDataset
 from aezsl.methods import make_method
 from aezsl.reporting.cases import draw_cases, draw_mapping
-from aezsl.reporting.curves import draw_refinement_curve, draw_seen_unseen_curve, draw_sensitivity
 from aezsl.reporting.explanations import explain_cases, explain_mapping
+from aezsl.reporting.figures import draw_refinement_curve, draw_seen_unseen_curve, draw_sensitivity
+from aezsl.reporting.formatting import write_tables
 from aezsl.reporting.page import make_page
-from aezsl.reporting.table import write_tables
 from aezsl.reporting.tables import make_tables
 from tests.helpers.problems import make_problem
 

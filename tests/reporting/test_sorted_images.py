@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from kedro.io import DatasetError
 
-from aezsl.datasets.sorted_images import SortedImagesDataset
-from aezsl.reporting.sorted_images import SortedImages, sort_images
+from aezsl.datasets.answers import SortedImagesDataset
+from aezsl.reporting.names import SortedImages, sort_images
 
 
 def table(*rows):

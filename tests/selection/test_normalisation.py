@@ -163,7 +163,7 @@ def test_decompositions_are_shared_by_combinations_and_methods(tmp_path, monkeyp
     for function in ("moment_eigh", "row_space_eigh"):
         original = getattr(linalg, function)
         counted = lambda *args, original=original, function=function: calls.append(function) or original(*args)  # noqa: E731
-        monkeypatch.setattr(f"aezsl.methods.seen.{function}", counted)
+        monkeypatch.setattr(f"aezsl.methods.core.seen.{function}", counted)
     raw = make_raw()
     for name in ("eszsl", "eszsl_t"):
         select_parameters(name, raw, {}, {"gamma": [1.0, 10.0]}, SETTINGS, SelectionStore(tmp_path / name))

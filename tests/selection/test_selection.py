@@ -10,7 +10,7 @@ from aezsl.errors import ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import METHODS, make_method, method_class
-from aezsl.methods.base import ZeroShotClassifier
+from aezsl.methods.core.contract import ZeroShotClassifier
 from aezsl.selection import (
     SelectionStore,
     class_folds,

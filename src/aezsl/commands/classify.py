@@ -22,7 +22,7 @@ def classify(image: str, labels: str, model: str | None, top: int | None, device
     Where the best one is too improbable, "none of these" stands before them.
     """
     from aezsl.errors import AezslError
-    from aezsl.formats.new_images import read_new_images
+    from aezsl.formats.image_folders import read_new_images
     from aezsl.serving.zero_shot import classify as named
 
     project = find_kedro_project(Path.cwd()) or Path()

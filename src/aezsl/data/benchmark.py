@@ -1,6 +1,7 @@
-"""What every benchmark adapter gives to ingestion: one table of images, one of classes."""
+"""A data set as its reader gives it, and lists of candidate classes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -75,3 +76,15 @@ class Benchmark:
     def _check_values(column: str, table: pd.DataFrame, allowed: tuple[str, ...]) -> None:
         if column in table and (bad := sorted(set(table[column].dropna()) - set(allowed))):
             raise DataError(f"{column} must be one of {', '.join(allowed)}; got {bad[:3]}")
+
+
+#: Parent and child.
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Names of the classes of every list, and the edges of the hierarchy where there is one."""
+
+    lists: Mapping[str, list[str]] = field(default_factory=dict)
+    edges: list[Edge] | None = None

@@ -13,8 +13,7 @@ import aezsl
 from aezsl.encoders.images.preprocessing import LITE_SIZES
 from aezsl.errors import NotReadyError
 from aezsl.machine.files import folder_of_this_process, folder_written_whole
-from aezsl.serving.model_file import save_trained
-from aezsl.serving.registered import check_name, register
+from aezsl.serving.model_file import check_name, register, save_trained
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from kedro.io import AbstractDataset
 from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
-from aezsl.datasets.model import FileDataset
+from aezsl.datasets.models import FileDataset
 from aezsl.errors import DataError
 from aezsl.formats.npz import check_unchanged, load_npz, save_npz
 from aezsl.serving.recipe import Recipe

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from aezsl.data.normalise import PARTS, listed_alternatives, moving_steps
-from aezsl.encoders.hub import is_hub_model, is_pair, model_folder
 from aezsl.encoders.images.backbones import named_backbones
+from aezsl.encoders.pretrained import is_hub_model, is_pair, model_folder
 from aezsl.encoders.texts.fingerprints import MINILM, Sources
 from aezsl.errors import DataError
 

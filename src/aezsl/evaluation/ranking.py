@@ -1,4 +1,4 @@
-"""The best classes of every sample: all that evaluation ever needs of a score matrix."""
+"""The best classes of many samples, and the table of all scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from aezsl.arrays import Labels
 from aezsl.data.mapped_arrays import Rows
 from aezsl.errors import ParameterError
 from aezsl.evaluation.single_precision import Floats, Numbers, longest_column, rank_in_single_precision
@@ -118,3 +119,14 @@ def top_k_products(X: NDArray[np.floating[Any]], P: NDArray[np.floating[Any]], k
         best = block if best is None else best.merge(block, k)
     assert best is not None  # P has columns
     return best
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores of every image for every class. Rows and columns by their names; labels are numbers of columns."""
+
+    image_id: list[str]
+    class_name: list[str]
+    scores: NDArray[np.float32]  # (n, C) the method's own, higher is better
+    predicted: Labels  # (n,) as evaluated: a transductive method's labels need not be the highest scores
+    true: Labels  # (n,) -1 where nobody knows

@@ -8,7 +8,6 @@ from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.image_folders import ImageFolders
-from aezsl.formats.mat import read_mat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
     check_known,
@@ -16,6 +15,7 @@ from aezsl.formats.reading import (
     first_few,
     image_table,
     read_lines,
+    read_mat,
     read_names,
     reading,
     roles_from_unseen,

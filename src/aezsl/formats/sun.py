@@ -9,7 +9,6 @@ import pandas as pd
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.mat import read_mat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
     as_column,
@@ -17,6 +16,7 @@ from aezsl.formats.reading import (
     find_list,
     first_few,
     image_table,
+    read_mat,
     read_names,
     roles_from_unseen,
     warn_of_missing,

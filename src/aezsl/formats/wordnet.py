@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from aezsl.data.candidates import Edge
+from aezsl.data.benchmark import Edge
 from aezsl.errors import DataError
 from aezsl.formats.reading import FETCH_AGAIN, first_few, reading
 

@@ -4,8 +4,8 @@ A new method is its file here, ``conf/base/parameters/<name>.yml``, ``tests/meth
 ``registry.py``. ``base.py`` has the contract, README.md the table of all methods.
 """
 
-from aezsl.methods.base import LinearZeroShotClassifier, ZeroShotClassifier
-from aezsl.methods.classifiers import LinearClassifier, PoolClassifier, ScoringClassifier, TargetClassifier
+from aezsl.methods.core.classifiers import LinearClassifier, PoolClassifier, ScoringClassifier, TargetClassifier
+from aezsl.methods.core.contract import LinearZeroShotClassifier, ZeroShotClassifier
 from aezsl.methods.registry import METHODS, UNPAIRED, Entry, make_method, method_class, method_name
 
 __all__ = [

@@ -13,8 +13,8 @@ from aezsl.arrays import Array, Mask, unit_rows
 from aezsl.errors import ParameterError
 from aezsl.evaluation.ranking import top_k
 from aezsl.kinds import Count, CountOrNone, Positive
-from aezsl.methods.base import Needs, ZeroShotClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import Needs, ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.linear_models import softmax_models
 
 

@@ -8,8 +8,8 @@ from scipy.special import softmax
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.kinds import Count, Positive
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.linear_models import softmax_models
 
 

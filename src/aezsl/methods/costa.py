@@ -9,11 +9,10 @@ from scipy.linalg import lstsq
 from aezsl.arrays import Array
 from aezsl.evaluation.ranking import top_k
 from aezsl.kinds import Count, Positive
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.classifiers import LinearClassifier, TargetClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import LinearClassifier, TargetClassifier
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.methods.shared.linear_models import LinearModels
-from aezsl.methods.targets import Targets
 
 
 class COSTA(ZeroShotClassifier):

@@ -7,10 +7,10 @@ import numpy as np
 
 from aezsl.arrays import Array, Mask
 from aezsl.kinds import Positive
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.attributes import attribute_prior, binary_attributes, class_posterior
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.linear_models import LinearModels
+from aezsl.methods.shared.prototypes import attribute_prior, binary_attributes, class_posterior
 
 
 class DAP(ZeroShotClassifier):

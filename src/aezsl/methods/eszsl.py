@@ -8,8 +8,8 @@ import numpy as np
 
 from aezsl.arrays import Array
 from aezsl.kinds import Positive
-from aezsl.methods.base import LinearZeroShotClassifier, Needs
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import LinearZeroShotClassifier, Needs
+from aezsl.methods.core.seen import SeenData
 
 
 class ESZSL(LinearZeroShotClassifier):

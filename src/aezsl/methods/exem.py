@@ -12,8 +12,8 @@ from aezsl.data.statistics import class_squares
 from aezsl.errors import DataError
 from aezsl.kinds import Count, Positive
 from aezsl.machine.workers import run_side_by_side
-from aezsl.methods.base import Needs, ZeroShotClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import Needs, ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 
 
 class EXEM(ZeroShotClassifier):

@@ -9,10 +9,10 @@ from scipy.special import softmax
 
 from aezsl.arrays import Array, Mask
 from aezsl.kinds import Positive
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.attributes import attribute_prior, binary_attributes, class_posterior
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.linear_models import softmax_models
+from aezsl.methods.shared.prototypes import attribute_prior, binary_attributes, class_posterior
 
 
 class IAP(ZeroShotClassifier):

@@ -10,14 +10,13 @@ from scipy.spatial.distance import cdist
 from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import SeenStatistics, class_sums
 from aezsl.kinds import Count, Positive, Seed
-from aezsl.methods.classifiers import ScoringClassifier
-from aezsl.methods.history import LabelHistory
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import ScoringClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.core.transductive import TransductiveMethod
+from aezsl.methods.shared.graph import whitened, whitening
 from aezsl.methods.shared.linalg import row_space_eigh
-from aezsl.methods.shared.metric import whitened, whitening
 from aezsl.methods.shared.prototypes import nearest, squared_distances, squared_error
-from aezsl.methods.targets import Targets
-from aezsl.methods.transductive import TransductiveMethod
 
 
 class JEaC(TransductiveMethod):

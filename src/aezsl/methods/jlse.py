@@ -8,8 +8,8 @@ from scipy.linalg import cho_factor, cho_solve, solve
 
 from aezsl.arrays import Array, Labels
 from aezsl.kinds import Count, NotNegative, Positive
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.margin import LEAST, TAU, descend, mean_curvature
 from aezsl.methods.shared.simplex import simplex_mixtures
 

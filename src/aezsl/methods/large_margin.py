@@ -7,15 +7,14 @@ from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.kinds import AtLeastOne, Count, Positive, Proportion
-from aezsl.methods.base import Needs
-from aezsl.methods.classifiers import LinearClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import LinearClassifier
+from aezsl.methods.core.contract import Needs
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.core.transductive import TransductiveMethod
 from aezsl.methods.shared.assignment import balanced_assignment
+from aezsl.methods.shared.graph import whitening
 from aezsl.methods.shared.linalg import row_space_eigh
 from aezsl.methods.shared.margin import Labelling, mapped_scores, size_bounds, train
-from aezsl.methods.shared.metric import whitening
-from aezsl.methods.targets import Targets
-from aezsl.methods.transductive import TransductiveMethod
 
 
 class Scene(NamedTuple):

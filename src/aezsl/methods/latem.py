@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from aezsl.arrays import Array
 from aezsl.kinds import Count, Positive, Seed
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.ranking_sgd import Violator, compatibilities, minimise_ranking_loss
 
 

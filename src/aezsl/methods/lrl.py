@@ -8,12 +8,12 @@ from scipy.sparse import csr_array, diags_array
 
 from aezsl.arrays import Array, Labels
 from aezsl.kinds import Count, NotNegative, Positive
-from aezsl.methods.classifiers import LinearClassifier
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.classifiers import LinearClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import Targets
 from aezsl.methods.large_margin import LargeMargin, Scene
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.shared.margin import TAU, Labelling, descend, linear_hinge, mapped_scores, train
-from aezsl.methods.targets import Targets
 
 #: A label changes when the objective falls by more than this.
 LEAST_GAIN = 1e-9

@@ -7,11 +7,11 @@ import numpy as np
 
 from aezsl.arrays import Array, Labels
 from aezsl.kinds import Seed
-from aezsl.methods.classifiers import LinearClassifier
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.classifiers import LinearClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import Targets
 from aezsl.methods.large_margin import LargeMargin, Scene
 from aezsl.methods.shared.margin import Labelling, Machine, train
-from aezsl.methods.targets import Targets
 
 #: Rounds end when the objective falls, or promises to fall, by less than this part of it.
 SETTLED = 1e-4

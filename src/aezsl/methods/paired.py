@@ -7,12 +7,11 @@ import numpy as np
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.errors import DataError
-from aezsl.methods.base import Needs, ZeroShotClassifier
-from aezsl.methods.classifiers import ScoringClassifier
-from aezsl.methods.history import LabelHistory
-from aezsl.methods.seen import SeenData
-from aezsl.methods.targets import Targets
-from aezsl.methods.transductive import TransductiveMethod
+from aezsl.methods.core.classifiers import ScoringClassifier
+from aezsl.methods.core.contract import Needs, ZeroShotClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.core.transductive import TransductiveMethod
 
 
 class Paired(ZeroShotClassifier):

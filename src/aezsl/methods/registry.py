@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from aezsl.errors import ParameterError
-from aezsl.methods.base import Needs, ZeroShotClassifier
+from aezsl.methods.core.contract import Needs, ZeroShotClassifier
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,16 @@ class Entry:
 
 
 _ENTRIES = (
-    Entry("adaptive_devise", "DeViSE, adaptive", "adaptive.adaptive_devise:AdaptiveDeViSE"),
-    Entry("adaptive_eszsl", "ESZSL, adaptive", "adaptive.adaptive_eszsl:AdaptiveESZSL", "statistics"),
-    Entry("adaptive_ridge", "Shigeto et al., adaptive", "adaptive.adaptive_ridge:AdaptiveRidge", "statistics"),
-    Entry("adaptive_sje", "SJE, adaptive", "adaptive.adaptive_sje:AdaptiveSJE"),
+    Entry("adaptive_devise", "DeViSE, adaptive", "adaptive.adaptive_ranking:AdaptiveDeViSE"),
+    Entry("adaptive_eszsl", "ESZSL, adaptive", "adaptive.adaptive_ridges:AdaptiveESZSL", "statistics"),
+    Entry("adaptive_ridge", "Shigeto et al., adaptive", "adaptive.adaptive_ridges:AdaptiveRidge", "statistics"),
+    Entry("adaptive_sje", "SJE, adaptive", "adaptive.adaptive_ranking:AdaptiveSJE"),
     Entry("aezsl", "AEZSL", "aezsl.aezsl:AEZSL", "statistics", large_scale=True),
     Entry("aezsl_lr", "AEZSL_LR", "refinement.aezsl_lr:AEZSLLR", "statistics", refines="aezsl", pool=True),
     Entry(
         "aezsl_lr_balanced",
         "AEZSL_LR (balanced)",
-        "refinement.aezsl_lr_balanced:AEZSLLRBalanced",
+        "refinement.aezsl_lr:AEZSLLRBalanced",
         "statistics",
         refines="aezsl",
         pool=True,
@@ -50,7 +50,7 @@ _ENTRIES = (
     Entry(
         "aezsl_lr_one_step",
         "AEZSL_LR (one-step)",
-        "refinement.aezsl_lr_one_step:AEZSLLROneStep",
+        "refinement.aezsl_lr:AEZSLLROneStep",
         "statistics",
         refines="aezsl",
         pool=True,
@@ -65,9 +65,9 @@ _ENTRIES = (
     Entry("dap", "DAP", "dap:DAP"),
     Entry("devise", "DeViSE", "devise:DeViSE"),
     Entry("eszsl", "ESZSL", "eszsl:ESZSL", "statistics", large_scale=True),
-    Entry("eszsl_lr", "ESZSL_LR", "refinement.eszsl_lr:ESZSLLR", "statistics", refines="eszsl", pool=True),
+    Entry("eszsl_lr", "ESZSL_LR", "refinement.aezsl_lr:ESZSLLR", "statistics", refines="eszsl", pool=True),
     Entry("eszsl_net", "ESZSL (network)", "daezsl.eszsl_net:ESZSLNet", "epochs", large_scale=True),
-    Entry("eszsl_t", "ESZSL_T", "propagation.eszsl_t:ESZSLT", "statistics", refines="eszsl", pool=True),
+    Entry("eszsl_t", "ESZSL_T", "propagation.aezsl_t:ESZSLT", "statistics", refines="eszsl", pool=True),
     Entry("exem", "EXEM", "exem:EXEM", "blocks"),
     Entry("iap", "IAP", "iap:IAP"),
     Entry("jeac", "Shojaee and Baghshah", "jeac:JEaC", "statistics", pool=True),

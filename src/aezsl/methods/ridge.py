@@ -7,11 +7,10 @@ import numpy as np
 
 from aezsl.arrays import Array
 from aezsl.kinds import Positive
-from aezsl.methods.base import Needs, ZeroShotClassifier
-from aezsl.methods.classifiers import LinearClassifier, TargetClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import LinearClassifier, TargetClassifier
+from aezsl.methods.core.contract import Needs, ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.methods.shared.prototypes import signature_map
-from aezsl.methods.targets import Targets
 
 
 class Ridge(ZeroShotClassifier):

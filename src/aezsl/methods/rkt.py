@@ -9,10 +9,9 @@ from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.kinds import Positive
-from aezsl.methods.base import LinearZeroShotClassifier, Needs
-from aezsl.methods.classifiers import LinearClassifier
-from aezsl.methods.seen import SeenData
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.classifiers import LinearClassifier
+from aezsl.methods.core.contract import LinearZeroShotClassifier, Needs
+from aezsl.methods.core.seen import SeenData, Targets
 
 
 class RKT(LinearZeroShotClassifier):

@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist, pdist
 from aezsl.arrays import Array, Labels
 from aezsl.errors import DataError
 from aezsl.kinds import Count, NotNegative, Positive, Seed
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 
 Parameters = dict[str, Array]
 

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from aezsl.arrays import Array
 from aezsl.kinds import Count, Positive, Seed
-from aezsl.methods.ranking import RankingMethod
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.seen import SeenData
+from aezsl.methods.shared.ranking_sgd import RankingMethod
 
 
 class SJE(RankingMethod):

@@ -10,13 +10,12 @@ from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import class_sums
 from aezsl.kinds import AtLeastOne, Count, Positive
 from aezsl.machine.workers import small_products
-from aezsl.methods.classifiers import LinearClassifier
-from aezsl.methods.history import LabelHistory
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import LinearClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.core.transductive import TransductiveMethod
 from aezsl.methods.shared.assignment import balanced_assignment
 from aezsl.methods.shared.linalg import row_space_eigh
-from aezsl.methods.targets import Targets
-from aezsl.methods.transductive import TransductiveMethod
 
 
 class SMS(TransductiveMethod):

@@ -14,8 +14,8 @@ from aezsl.arrays import Array, unit_rows
 from aezsl.data.statistics import class_sums
 from aezsl.kinds import Positive
 from aezsl.machine.workers import run_side_by_side
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.simplex import simplex_mixtures
 
 

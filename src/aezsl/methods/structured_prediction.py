@@ -9,13 +9,12 @@ from scipy.optimize import linear_sum_assignment
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.data.statistics import class_sums
 from aezsl.kinds import Count, NotNegative, Positive, Seed
-from aezsl.methods.classifiers import ScoringClassifier
-from aezsl.methods.history import LabelHistory
-from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.metric import whitened, whitening
+from aezsl.methods.core.classifiers import ScoringClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.core.transductive import TransductiveMethod
+from aezsl.methods.shared.graph import whitened, whitening
 from aezsl.methods.shared.prototypes import nearest, signature_map, squared_distances, squared_error
-from aezsl.methods.targets import Targets
-from aezsl.methods.transductive import TransductiveMethod
 
 
 class StructuredPrediction(TransductiveMethod):

@@ -11,8 +11,8 @@ from scipy.special import softmax
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.kinds import Count, Positive
-from aezsl.methods.base import LinearZeroShotClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.contract import LinearZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 
 Loss = Literal["ovo", "cs", "struct"]
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from aezsl.methods.base import LinearZeroShotClassifier
+from aezsl.methods.core.contract import LinearZeroShotClassifier
 from aezsl.methods.registry import METHODS, Entry
 
 README = Path(__file__).with_name("README.md")

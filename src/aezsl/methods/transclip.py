@@ -8,7 +8,7 @@ from scipy.special import log_softmax, softmax
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.kinds import Count, Positive
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.history import LabelHistory
 from aezsl.methods.paired import PairedTransductive
 from aezsl.methods.shared.graph import cosine_graph
 

@@ -9,13 +9,12 @@ from scipy.linalg import solve
 from aezsl.arrays import Array, unit_rows
 from aezsl.evaluation.ranking import top_k
 from aezsl.kinds import Count, CountOrNone, NotNegative, Positive
-from aezsl.methods.classifiers import ScoringClassifier
-from aezsl.methods.history import LabelHistory
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import ScoringClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.core.transductive import TransductiveMethod
 from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.shared.linalg import row_space_eigh
-from aezsl.methods.targets import Targets
-from aezsl.methods.transductive import TransductiveMethod
 
 
 class TZSAR(TransductiveMethod):

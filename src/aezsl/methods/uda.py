@@ -9,16 +9,15 @@ from scipy.special import softmax
 
 from aezsl.arrays import Array, Labels, unit_rows
 from aezsl.kinds import Count, Fraction, NotNegative, Positive
-from aezsl.methods.base import Needs
-from aezsl.methods.classifiers import ScoringClassifier
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.classifiers import ScoringClassifier
+from aezsl.methods.core.contract import Needs
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.core.transductive import TransductiveMethod
 from aezsl.methods.iap import IAP
 from aezsl.methods.propagation.prototypes import Spread, or_cosines, spread_from_prototypes, spread_to
-from aezsl.methods.seen import SeenData
 from aezsl.methods.shared.prototypes import signature_map
-from aezsl.methods.shared.sparse_codes import sparse_codes
-from aezsl.methods.targets import Targets
-from aezsl.methods.transductive import TransductiveMethod
+from aezsl.methods.shared.simplex import sparse_codes
 
 #: Rounds end when the objective falls by less than this part of it.
 SETTLED = 1e-4

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 from aezsl.arrays import Array, unit_rows
 from aezsl.evaluation.ranking import top_k
 from aezsl.kinds import Count, Fraction, NotNegative
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.history import LabelHistory
 from aezsl.methods.paired import PairedTransductive
 from aezsl.methods.shared.graph import cosine_graph
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aezsl.reporting.pictures import show_image
-from aezsl.reporting.style import (
+from aezsl.reporting.figures import (
     BLUE,
     CAPTION_SIZE,
     GREY,
@@ -18,6 +17,7 @@ from aezsl.reporting.style import (
     hide_frame,
     new_figure,
 )
+from aezsl.reporting.pictures import show_image
 
 #: Cards side by side, and the size of a card's parts in inches.
 CARDS_PER_ROW = 2

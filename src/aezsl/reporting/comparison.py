@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.data.spreadsheet import markdown_cell
 from aezsl.evaluation.intervals import paired_difference
 from aezsl.methods import METHODS, Entry
-from aezsl.reporting.columns import metric_intervals, metric_labels, metric_values
-from aezsl.reporting.labels import method_label
-from aezsl.reporting.latex import to_latex
+from aezsl.reporting.formatting import (
+    method_label,
+    metric_intervals,
+    metric_labels,
+    metric_values,
+    to_latex,
+    to_markdown,
+)
 from aezsl.reporting.published import NOTE, TABLE_1, published_column
 
 #: What a method's line is made of, by dataset.
@@ -161,16 +165,3 @@ def _state(registered: bool, was_run: bool, metrics: Mapping[str, float]) -> str
     if not was_run:
         return "not run"
     return "run" if metrics else "run, no test labels"
-
-
-def to_markdown(table: pd.DataFrame, digits: int = 2) -> str:
-    """A Markdown table; numbers rounded, nothing for what is missing."""
-
-    def cell(value: Any) -> str:
-        if isinstance(value, float | np.floating):
-            return "" if np.isnan(value) else f"{value:.{digits}f}"
-        return "" if value is None else markdown_cell(str(value))
-
-    lines = [list(map(str, table.columns)), ["---"] * table.shape[1]]
-    lines += [[cell(value) for value in row] for row in table.itertuples(index=False)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,7 +1,8 @@
-"""The picture people look at: test images with what the model called them."""
+"""The picture of test images with their names, and the one that may be shown freely."""
 
 import math
 import os
+import sys
 import textwrap
 from itertools import islice
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.machine.files import split_member
-from aezsl.reporting.pictures import show_image
-from aezsl.reporting.style import (
+from aezsl.reporting.figures import (
     CAPTION_SIZE,
     GREEN,
     GREY,
@@ -27,6 +28,7 @@ from aezsl.reporting.style import (
     new_figure,
     readable_name,
 )
+from aezsl.reporting.pictures import show_image
 
 #: Inches from one image to the next.
 TILE = 1.5
@@ -144,3 +146,33 @@ def _wrapped(name: str, is_file: bool = False) -> str:
     """A name in two lines at most, for matplotlib. is_file : it keeps its underscores."""
     name = name if is_file else readable_name(name)
     return "\n".join(textwrap.wrap(name, LONGEST_NAME, max_lines=2, placeholder="…")).replace("$", r"\$")
+
+
+#: Artists of the default benchmark whose drawings anybody may show, and what must be said with them.
+ATTRIBUTIONS = {
+    "Twtr": "Twemoji by Twitter, Inc and other contributors, CC BY 4.0",
+    "OpenMoji": "OpenMoji, the open-source emoji and icon project, CC BY-SA 4.0",
+}
+LAYOUT = {"rows": 4, "columns": 8, "seed": 0}
+
+
+def draw_free_gallery(predictions: pd.DataFrame, images: pd.DataFrame) -> Figure:
+    """As ``draw_gallery``, of drawings by these artists only, who are named below them."""
+    shown = predictions[predictions["image_id"].str.partition("/")[0].isin(set(ATTRIBUTIONS))]
+    if shown.empty:
+        raise DataError("no drawing of Twemoji or OpenMoji is among the predictions: run the default benchmark")
+    figure = draw_gallery(shown, images, LAYOUT)
+    text = f"Drawings: {'; '.join(ATTRIBUTIONS.values())}"
+    figure.text(0.5, 0.08 / figure.get_figheight(), text, fontsize=CAPTION_SIZE, color=GREY, ha="center", va="bottom")
+    return figure
+
+
+def main(place: str, method: str = "aezsl_lr") -> None:
+    """Write the picture, in the sizes of a page."""
+    predictions = pd.read_parquet(Path("data/07_model_output/emoji") / method / "predictions.parquet")
+    images = pd.read_parquet("data/03_primary/emoji/images.parquet")
+    draw_free_gallery(predictions, images).savefig(place, dpi=80)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

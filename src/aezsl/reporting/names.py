@@ -1,6 +1,9 @@
-"""Predictions as a table for people: one line per image."""
+"""Names of images as a table for people, and images sorted by name."""
 
 import re
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,3 +47,43 @@ def _second(predictions: pd.DataFrame, surely: str) -> tuple[list[str | None], A
     pairs = zip(names_of.tolist(), predictions[lists].tolist(), strict=True)
     second = [(names[1], shares[1]) if len(names) > 1 else (None, np.nan) for names, shares in pairs]
     return [name for name, _ in second], np.array([share for _, share in second], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class SortedImages:
+    """Files to be put in order: place below the folder -> where the image is."""
+
+    how: str | None = None  # copies or links; None: nobody asked for it
+    files: dict[str, str] = field(default_factory=dict)
+
+
+def sort_images(predictions: pd.DataFrame, settings: dict[str, Any]) -> SortedImages:
+    """A folder for every name that was given, and one for images that show none of the classes.
+
+    predictions : with image_id, predicted, none_of_these and path. settings : ``sorted``, how files get there.
+    """
+    if settings["sorted"] is None:
+        return SortedImages()
+    folders: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for row in predictions.itertuples():
+        name = NONE_OF_THESE if row.none_of_these else str(row.predicted)
+        folder = folders.setdefault(name, _unused(_plain(name), set(folders.values())))
+        image = PurePath(str(row.image_id))
+        file = _unused(f"{folder}/{_plain('__'.join(image.with_suffix('').parts))}", set(files), image.suffix)
+        files[file] = str(row.path)
+    return SortedImages(settings["sorted"], files)
+
+
+def _plain(name: str) -> str:
+    """A name that is one part of a path on every system: no separators, no dots or blanks at its ends."""
+    return re.sub(r"[^\w +.()-]", "_", name).strip(" .") or "_"
+
+
+def _unused(name: str, used: set[str], suffix: str = "") -> str:
+    """The name, with a number behind it where another one has it; small and capital letters are one to some systems."""
+    taken, number, found = {other.lower() for other in used}, 1, f"{name}{suffix}"
+    while found.lower() in taken:
+        number += 1
+        found = f"{name} ({number}){suffix}"
+    return found

@@ -9,9 +9,7 @@ import pandas as pd
 from aezsl.evaluation.intervals import LEVEL, paired_interval
 from aezsl.evaluation.metrics import MetricTable, bounds, metrics_in
 from aezsl.methods import METHODS
-from aezsl.reporting.comparison import to_markdown
-from aezsl.reporting.labels import method_label
-from aezsl.reporting.latex import to_latex
+from aezsl.reporting.formatting import method_label, to_latex, to_markdown
 
 #: Differences smaller than this, in points, are ties: sums of class shares carry rounding.
 ROUNDING = 1e-9

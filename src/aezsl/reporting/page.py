@@ -12,13 +12,12 @@ import pandas as pd
 import aezsl
 from aezsl.machine.provenance import git_commit, now, versions
 from aezsl.methods import METHODS
-from aezsl.reporting import style
+from aezsl.reporting import figures as style
 from aezsl.reporting.comparison import HEADLINE
-from aezsl.reporting.labels import full_label
+from aezsl.reporting.formatting import Table, full_label
 from aezsl.reporting.pictures import data_uri
 from aezsl.reporting.published import published_column
 from aezsl.reporting.results import Results
-from aezsl.reporting.table import Table
 
 #: Classes shown at each end of the gains; the files hold all.
 MOST_GAINS = 12

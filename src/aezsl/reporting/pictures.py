@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
-from aezsl.reporting.style import CAPTION_SIZE, GREY, Axes
+from aezsl.reporting.figures import CAPTION_SIZE, GREY, Axes
 
 #: Pixels of an image's longer side beyond which a small picture shows no more of it.
 SHARPEST = 400

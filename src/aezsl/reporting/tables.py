@@ -9,13 +9,19 @@ import pandas as pd
 
 from aezsl.data.normalise import PARTS as NORMALISED
 from aezsl.methods import METHODS
-from aezsl.reporting.columns import file_columns, metric_intervals, metric_labels, metric_values
 from aezsl.reporting.comparison import HEADLINE, PARTS, STAGES, comparison_table, table_note
-from aezsl.reporting.labels import full_label, method_label
+from aezsl.reporting.formatting import (
+    Table,
+    file_columns,
+    full_label,
+    method_label,
+    metric_intervals,
+    metric_labels,
+    metric_values,
+)
 from aezsl.reporting.over_splits import show_splits
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE, published_column
 from aezsl.reporting.results import Results
-from aezsl.reporting.table import Table
 
 
 def make_tables(results: Results, settings: Mapping[str, Any]) -> dict[str, Table]:

@@ -9,9 +9,9 @@ import pandas as pd
 
 from aezsl.methods import METHODS
 from aezsl.methods.shared.similarity import WEIGHTINGS
-from aezsl.reporting.columns import metric_values
-from aezsl.reporting.comparison import paired_columns, to_markdown
-from aezsl.reporting.style import BLUE, GREEN, GREY, ORANGE, Figure, line_figure
+from aezsl.reporting.comparison import paired_columns
+from aezsl.reporting.figures import BLUE, GREEN, GREY, ORANGE, Figure, line_figure
+from aezsl.reporting.formatting import metric_values, to_markdown
 
 #: What a variant's line is made of, by dataset.
 PARTS = ("metrics", "predictions", "chosen", "selection")

@@ -55,7 +55,7 @@ def describe_run(run_params: Mapping[str, Any], parameters: Mapping[str, Any]) -
     parameters : all of the run.
     """
     from aezsl.methods import METHODS
-    from aezsl.reporting.labels import full_label
+    from aezsl.reporting.formatting import full_label
 
     names, benchmark = pipeline_names(run_params), str(parameters["report"]["benchmark"])
     tags = {KIND: next((KINDS[name] for name in names if name in KINDS), "training"), BENCHMARK: benchmark}

@@ -2,7 +2,6 @@
 
 from aezsl.selection.calibration import validated_constant
 from aezsl.selection.confidence import validated_confidence
-from aezsl.selection.expected import expected_accuracy
 from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail, problem_folds
 from aezsl.selection.search import (
     Selected,
@@ -14,7 +13,7 @@ from aezsl.selection.search import (
     suitable_normalisations,
 )
 from aezsl.selection.store import SelectionStore, selection_key
-from aezsl.selection.ties import most_cautious_first, most_central_first
+from aezsl.selection.ties import expected_accuracy, most_cautious_first, most_central_first
 
 __all__ = [
     "Selected",

@@ -12,7 +12,7 @@ from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant, seen_unseen_curve
 from aezsl.kinds import Values
 from aezsl.methods import make_method
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.seen import Targets
 from aezsl.selection.folds import class_split, held_out_mask, problem_folds
 from aezsl.selection.validation import Fold, SeenArrays, Trial
 

@@ -15,8 +15,7 @@ from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Values
 from aezsl.methods import ZeroShotClassifier
-from aezsl.methods.seen import SeenData, Spectra
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.seen import SeenData, Spectra, Targets
 from aezsl.selection.folds import class_split, long_tail, mapped_split, predict
 
 #: Under which name the statistics of all samples are shared.

@@ -12,10 +12,10 @@ from aezsl.arrays import Array
 from aezsl.data.benchmark import ROLES
 from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
-from aezsl.encoders.hub import found_near
 from aezsl.encoders.images.backbones import JOINED_BY
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.pairs import require_pair
+from aezsl.encoders.pretrained import found_near
 from aezsl.encoders.texts.semantics import KINDS, embed_classes
 from aezsl.errors import DataError
 

@@ -10,7 +10,7 @@ from kedro.io import CatalogProtocol, DatasetError
 from kedro.pipeline import Node, Pipeline
 from kedro.runner import SequentialRunner
 
-from aezsl.datasets.figure import FigureDataset
+from aezsl.datasets.files import FigureDataset
 from aezsl.errors import AezslError
 from aezsl.methods import METHODS
 from aezsl.reporting.over_splits import setting_of

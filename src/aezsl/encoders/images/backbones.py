@@ -17,9 +17,9 @@ from typing import Any
 
 from PIL import Image
 
-from aezsl.encoders.hub import is_hub_model, model_folder
 from aezsl.encoders.images.engine import Run, export_graph, kept_graph, run_graph
 from aezsl.encoders.images.preprocessing import LITE_SIZES, PREPROCESSING, Preprocess, make_preprocess
+from aezsl.encoders.pretrained import is_hub_model, model_folder
 from aezsl.errors import DataError, ParameterError
 from aezsl.machine.files import file_digest, folder_digest
 

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import torch
 
-from aezsl.encoders.hub import is_hub_model, model_config, model_folder
 from aezsl.encoders.images.backbones import TRANSFORMING, packaged_weights
 from aezsl.encoders.images.preprocessing import LITE_SIZES
-from aezsl.encoders.pretrained import load_model
+from aezsl.encoders.pretrained import is_hub_model, load_model, model_config, model_folder
 from aezsl.errors import DataError, ParameterError
 
 #: Where features are taken when the layer before the classifier is not what the literature means. Caffe's fc6
@@ -122,7 +121,7 @@ def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
 
 def torchvision_models(name: str) -> Any:
     """The models of torchvision, among which ``name`` must be."""
-    from aezsl.encoders.torchvision import torchvision
+    from aezsl.encoders.pretrained import torchvision
 
     known = torchvision.models.list_models(module=torchvision.models)
     if name not in known:
@@ -157,7 +156,7 @@ def torchvision_network(name: str, weights: str, layer: str | None) -> torch.nn.
 
 def googlenet_classifier(weights: str) -> Any:
     """GoogLeNet with all its heads, to be trained further; ``weights`` as above."""
-    from aezsl.encoders.torchvision import torchvision
+    from aezsl.encoders.pretrained import torchvision
 
     models = torchvision.models
     network = models.get_model("googlenet", weights=None, init_weights=weights == "random", transform_input=True)

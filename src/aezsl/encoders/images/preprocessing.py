@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from aezsl.arrays import Float32
-from aezsl.encoders.hub import is_hub_model, model_folder
+from aezsl.encoders.pretrained import is_hub_model, model_folder
 from aezsl.errors import DataError
 from aezsl.formats.images import DRAFT_SIZE
 

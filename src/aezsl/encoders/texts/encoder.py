@@ -1,6 +1,9 @@
-"""Texts to vectors: sentence-transformers models, and the text tower of a CLIP-like pair."""
+"""Text encoders and the languages they read."""
 
 import logging
+import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -8,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from aezsl.arrays import Float32
-from aezsl.encoders.hub import is_pair, model_config
+from aezsl.encoders.pretrained import is_pair, model_config
 from aezsl.encoders.texts.fingerprints import check_source, encoder_folder
 from aezsl.errors import DataError
 from aezsl.machine.progress import progress_bar
@@ -33,7 +36,7 @@ Encode = Callable[[Sequence[str]], Float32]
 def load_encoder(encoder: str, fingerprint: str) -> Encode:
     """The encoder in memory, loaded once for a service that is asked again and again; its files must be the same."""
     check_source({"kind": "text", "encoder": encoder, "fingerprint": fingerprint})
-    from aezsl.encoders import torchvision  # noqa: F401  # the libraries below import torchvision, unguarded
+    from aezsl.encoders import pretrained as torchvision  # noqa: F401  # the libraries below import torchvision, unguarded
 
     try:
         folder = encoder_folder(encoder)
@@ -103,3 +106,32 @@ def _tower(folder: Path) -> Encode:
         return vectors
 
     return encode
+
+
+#: Small words of English, and of its neighbours where English has none that look like them.
+ENGLISH, OTHERS = (
+    frozenset(words.split())
+    for words in (
+        "a an and at by for from has in is its of on or that the to with",
+        "avec con das del der di dos een ein eine einem einen einer el es est et gli het il ist jest la las le les los "
+        "med met mit mu och og os oraz se sur um uma un una und une van von y z",
+    )
+)
+
+#: Letters of other scripts that are a name or a sign, not yet a language.
+FEW = 0.2
+
+
+def looks_english(texts: Sequence[str]) -> bool:
+    """False where most letters are not Latin ones, or small words are mostly those of another language.
+
+    Lists of keywords have no small words, and pass: this is for sentences, which are what people write.
+    """
+    letters = Counter(
+        unicodedata.name(letter, "").startswith("LATIN") for text in texts for letter in text if letter.isalpha()
+    )
+    if letters[False] > FEW * letters.total():
+        return False
+    words = Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text.lower()))
+    english, others = (sum(words[word] for word in known) for known in (ENGLISH, OTHERS))
+    return not (others > english and others >= len(texts) / 2)

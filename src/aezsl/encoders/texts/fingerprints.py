@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from aezsl.encoders.hub import model_folder
+from aezsl.encoders.pretrained import model_folder
 from aezsl.errors import DataError
 from aezsl.formats.spacy_vectors import vectors_place
 from aezsl.machine.files import file_digest, folder_digest

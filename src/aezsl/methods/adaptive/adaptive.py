@@ -4,11 +4,10 @@ from typing import ClassVar
 
 from aezsl.arrays import Array
 from aezsl.methods.aezsl.aezsl import AEZSL
-from aezsl.methods.base import ZeroShotClassifier
-from aezsl.methods.classifiers import LinearClassifier, TargetClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import LinearClassifier, TargetClassifier
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.methods.shared.similarity import SimilarityWeights, Weighting
-from aezsl.methods.targets import Targets
 
 
 class Adaptive(ZeroShotClassifier):

@@ -20,11 +20,10 @@ from aezsl.methods.aezsl.solver import (
 )
 from aezsl.methods.aezsl.streamed import stream_targets
 from aezsl.methods.aezsl.sweeps import sweep_targets
-from aezsl.methods.base import LinearZeroShotClassifier, Needs
-from aezsl.methods.classifiers import TargetClassifier
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import TargetClassifier
+from aezsl.methods.core.contract import LinearZeroShotClassifier, Needs
+from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.methods.shared.similarity import SimilarityWeights, Weighting
-from aezsl.methods.targets import Targets
 
 #: From this many targets on, one solution costs less streamed than from eigenvectors that are kept.
 MANY_TARGETS = 512

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from aezsl.arrays import Array
 from aezsl.methods.aezsl.solver import target_mapping
 from aezsl.methods.aezsl.sweeps import objective_terms
-from aezsl.methods.classifiers import LinearClassifier
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.classifiers import LinearClassifier
+from aezsl.methods.core.seen import Targets
 
 if TYPE_CHECKING:
     from aezsl.methods.aezsl.aezsl import AEZSL

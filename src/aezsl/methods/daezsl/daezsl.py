@@ -16,11 +16,11 @@ from aezsl.arrays import Array, Labels, Mask
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Count, NotNegative, Positive, Seed, Share, Text
-from aezsl.methods.base import LinearZeroShotClassifier, Needs
-from aezsl.methods.checks import check_labels, check_semantics
+from aezsl.methods.core.checks import check_labels, check_semantics
+from aezsl.methods.core.contract import LinearZeroShotClassifier, Needs
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.daezsl.inputs import BLOCK, Inputs, StoredFeatures
 from aezsl.methods.eszsl import ESZSL
-from aezsl.methods.seen import SeenData
 
 if TYPE_CHECKING:
     import torch

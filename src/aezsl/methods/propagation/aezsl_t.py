@@ -1,4 +1,4 @@
-"""AEZSL_T: AEZSL followed by balanced propagation on the pool."""
+"""AEZSL or ESZSL, then balanced propagation on the test set."""
 
 from aezsl.methods.propagation.propagated import PropagatedMethod
 
@@ -19,3 +19,15 @@ class AEZSLT(PropagatedMethod):
     """
 
     base = "aezsl"
+
+
+class ESZSLT(PropagatedMethod):
+    r"""ESZSL, then balanced propagation: proof that any linear method can be the start.
+
+    .. math:: G \propto X W A', \qquad W = (X'X + \gamma I)^{-1} X'Y S (S'S + \lambda I)^{-1}
+
+    are the scores that balanced propagation starts from; its objective stands in ``AEZSLT``. What differs is the start
+    alone. ``gamma`` and ``lam`` act as in ``ESZSL``, the rest as in ``BalancedPropagation``.
+    """
+
+    base = "eszsl"

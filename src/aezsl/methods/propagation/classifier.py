@@ -5,10 +5,10 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from aezsl.arrays import Array, Float32
-from aezsl.methods.classifiers import BLOCK_ENTRIES, PoolClassifier
+from aezsl.methods.core.classifiers import BLOCK_ENTRIES, PoolClassifier
 
 if TYPE_CHECKING:
-    from aezsl.methods.base import ZeroShotClassifier
+    from aezsl.methods.core.contract import ZeroShotClassifier
 
 
 class PropagatedClassifier(PoolClassifier):

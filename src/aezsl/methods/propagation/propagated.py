@@ -9,16 +9,15 @@ from scipy.linalg import solve, solve_triangular
 from scipy.spatial.distance import cdist
 
 from aezsl.arrays import Array, Labels, Mask, unit_rows
-from aezsl.methods.based import BasedMethod
-from aezsl.methods.classifiers import PoolClassifier, ScoringClassifier, TargetClassifier
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.classifiers import PoolClassifier, ScoringClassifier, TargetClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.methods.propagation.balanced import Objective, propagate
 from aezsl.methods.propagation.classifier import PropagatedClassifier
-from aezsl.methods.propagation.labelled import PoolGraph, pool_graph, some_of_every_class
+from aezsl.methods.propagation.neighbours import PoolGraph, pool_graph, some_of_every_class
 from aezsl.methods.propagation.stage import BalancedPropagation
-from aezsl.methods.seen import SeenData
-from aezsl.methods.shared.metric import within_class_factor
-from aezsl.methods.targets import Targets
+from aezsl.methods.shared.graph import within_class_factor
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from aezsl.arrays import Array, Labels
 from aezsl.errors import DataError
 from aezsl.kinds import Count, CountOrNone, NotNegative, Positive, Proportion
-from aezsl.methods.parameters import Declared
+from aezsl.methods.core.parameters import Declared
 from aezsl.methods.propagation.balanced import Weights
 
 #: Shuffles that say how often neighbours agree by chance.

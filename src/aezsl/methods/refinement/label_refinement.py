@@ -17,23 +17,53 @@ What decides the outcome, measured on CUB, Tiny ImageNet, Dogs and emoji:
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.data.once import Once
 from aezsl.data.statistics import class_sums
 from aezsl.errors import DataError
 from aezsl.kinds import Count, NotNegative, Positive
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import one_blas_thread
-from aezsl.methods.checks import check_rows, check_semantics
-from aezsl.methods.history import LabelHistory
-from aezsl.methods.parameters import Declared
-from aezsl.methods.refinement.pool import Pool
+from aezsl.methods.core.checks import check_rows, check_semantics
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.parameters import Declared
 from aezsl.methods.refinement.step import Step, Weights
-from aezsl.methods.shared.graph import Smoothness
+from aezsl.methods.shared.graph import Smoothness, heat_kernel_graph
+from aezsl.methods.shared.linalg import row_space_eigh
+
+
+@dataclass
+class Pool:
+    """What refinement derives from X alone, so that all settings tried on one pool share it.
+
+    Z (n, r) are the coordinates of the (centred) samples on V (d, r), the principal axes, strongest first.
+    """
+
+    X: Array
+    centre: bool
+    mean: Array = field(init=False)
+    V: Array = field(init=False)
+    Z: Array = field(init=False)
+    _graphs: Once = field(init=False, default_factory=Once)
+
+    def __post_init__(self) -> None:
+        X = np.asarray(self.X, dtype=np.float64)
+        self.mean = X.mean(axis=0) if self.centre else np.zeros(X.shape[1])
+        centred = X - self.mean
+        # All samples alike leave nothing after centring: one zero coordinate stands for the empty space.
+        self.V, _ = row_space_eigh(centred) if centred.any() else (np.eye(X.shape[1], 1), None)
+        self.Z = centred @ self.V
+
+    def graph(self, n_neighbors: int) -> csr_array:
+        """Neighbourhood weights (n, n), built once per number of neighbours."""
+        return self._graphs(n_neighbors, lambda: heat_kernel_graph(self.X, n_neighbors))
+
 
 #: Multiplications in one update from which on a second BLAS thread saves more than it costs.
 MANY_THREADS_PAY = 2e9

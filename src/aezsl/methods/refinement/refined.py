@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from aezsl.methods.based import BasedMethod
-from aezsl.methods.classifiers import LinearClassifier, PoolClassifier, TargetClassifier
-from aezsl.methods.refinement.label_refinement import LabelRefinement
-from aezsl.methods.refinement.pool import Pool
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.classifiers import LinearClassifier, PoolClassifier, TargetClassifier
+from aezsl.methods.core.seen import Targets
+from aezsl.methods.core.two_stage import BasedMethod
+from aezsl.methods.refinement.label_refinement import LabelRefinement, Pool
 
 REFINEMENT_CITATION = (
     "L. Niu, J. Cai, and A. Veeraraghavan. Zero-shot learning via category-specific visual-semantic mapping. "

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from aezsl.arrays import Array, Labels
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.seen import SeenData
 
 #: Decision values F (n, m) -> the summed loss and its derivative by F.
 Loss = Callable[[Array], tuple[float, Array]]

@@ -1,4 +1,4 @@
-"""Ranking losses of bilinear compatibilities and their stochastic gradient descent (SJE, LatEm, DeViSE)."""
+"""Bilinear methods that descend a ranking loss, sample by sample."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,6 +7,8 @@ import numpy as np
 
 from aezsl.arrays import Array, Labels
 from aezsl.errors import DataError
+from aezsl.methods.core.contract import LinearZeroShotClassifier
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.shared.linalg import row_space_eigh
 
 #: How a sample's margin violations v_c enter its loss; see ``ranking_loss``.
@@ -129,3 +131,36 @@ def minimise_ranking_loss(
     W = descent.start(basis, rng, n_maps)
     descent.descend(W, n_epochs, rng)
     return W.astype(np.float64) @ basis.T
+
+
+class RankingMethod(LinearZeroShotClassifier):
+    """One mapping between samples and class vectors. A subclass declares the parameters and says what the loss is."""
+
+    learning_rate: float
+    n_epochs: int
+    batch_size: int
+    random_state: int
+
+    def loss_settings(self) -> dict[str, Any]:
+        """Which wrong classes count, and by how much the true one must lead."""
+        raise TypeError(f"{type(self).__name__} must define loss_settings")
+
+    def class_vectors(self, S: Array) -> Array:
+        """What stands for classes with semantics S (C, a) in the loss."""
+        return S
+
+    def descent_settings(self) -> dict[str, Any]:
+        """The loss and the steps of its descent."""
+        return {**self.loss_settings(), "learning_rate": self.learning_rate, "batch_size": self.batch_size}
+
+    def _descend(self, seen: SeenData) -> Array:
+        """The mapping (d, a) after all passes."""
+        W: Array = minimise_ranking_loss(
+            seen.X,
+            seen.y,
+            self.class_vectors(seen.S),
+            n_epochs=self.n_epochs,
+            random_state=self.random_state,
+            **self.descent_settings(),
+        )[0]
+        return W

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Labels
-from aezsl.data.candidates import Candidates
+from aezsl.data.benchmark import Candidates
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.errors import DataError
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
-from aezsl.evaluation.ranking import Ranking
-from aezsl.evaluation.score_table import ScoreTable
+from aezsl.evaluation.ranking import Ranking, ScoreTable
 from aezsl.machine.console import ON_SCREEN
 from aezsl.methods import TargetClassifier
 from aezsl.serving.trained import TOP, TrainedModel

@@ -17,7 +17,7 @@ from aezsl.pipelines.evaluation.nodes import (
     tabulate_candidates,
     tabulate_predictions,
 )
-from aezsl.reporting.curves import draw_seen_unseen_curve
+from aezsl.reporting.figures import draw_seen_unseen_curve
 from aezsl.reporting.gallery import draw_gallery
 from aezsl.reporting.names import list_names
 

@@ -8,7 +8,7 @@ from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.machine.provenance import Cost
 from aezsl.methods import PoolClassifier, TargetClassifier
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.history import LabelHistory
 from aezsl.serving.trained import TrainedModel
 
 

@@ -5,7 +5,7 @@ from kedro.pipeline import Pipeline, node
 from aezsl.methods import Entry
 from aezsl.pipelines import with_fixed
 from aezsl.pipelines.label_refinement.nodes import adapt_to_pool, refine_labels
-from aezsl.reporting.curves import draw_refinement_curve
+from aezsl.reporting.figures import draw_refinement_curve
 
 
 def create_pipeline(method: Entry) -> Pipeline:

@@ -13,8 +13,8 @@ from aezsl.evaluation.ranking import Ranking
 from aezsl.kinds import Values
 from aezsl.machine.provenance import Cost, make_record
 from aezsl.methods import METHODS, TargetClassifier, make_method
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
-from aezsl.methods.seen import SeenData
 from aezsl.selection import (
     Selected,
     SelectionStore,

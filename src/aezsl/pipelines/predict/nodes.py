@@ -6,11 +6,10 @@ import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import Vectors, VectorSet
-from aezsl.formats.new_images import NewImages
+from aezsl.formats.image_folders import NewImages
+from aezsl.reporting.figures import Figure
 from aezsl.reporting.gallery import draw_gallery
-from aezsl.reporting.style import Figure
-from aezsl.serving.model_file import ModelFolder
-from aezsl.serving.registered import load_registered
+from aezsl.serving.model_file import ModelFolder, load_registered
 from aezsl.serving.trained import TrainedModel
 
 

@@ -3,8 +3,7 @@
 from kedro.pipeline import Pipeline, node
 
 from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new, find_model
-from aezsl.reporting.names import list_names
-from aezsl.reporting.sorted_images import sort_images
+from aezsl.reporting.names import list_names, sort_images
 
 
 def create_pipeline() -> Pipeline:

@@ -2,8 +2,8 @@
 
 from kedro.pipeline import Pipeline, node
 
+from aezsl.reporting.formatting import write_tables
 from aezsl.reporting.page import make_page
-from aezsl.reporting.table import write_tables
 from aezsl.reporting.tables import make_tables
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
+from aezsl.encoders.texts.encoder import looks_english
 from aezsl.encoders.texts.fingerprints import MINILM, with_fingerprints
-from aezsl.encoders.texts.language import looks_english
 from aezsl.encoders.texts.semantics import embed_classes, resolve_sources, semantics_fingerprint
 
 log = logging.getLogger(__name__)

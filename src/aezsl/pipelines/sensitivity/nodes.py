@@ -10,8 +10,7 @@ from aezsl.errors import DataError
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.machine.progress import progress_bar
 from aezsl.methods import make_method
-from aezsl.methods.seen import SeenData
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.seen import SeenData, Targets
 
 
 def vary_parameter(

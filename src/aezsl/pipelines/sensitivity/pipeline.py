@@ -4,7 +4,7 @@ from kedro.pipeline import Pipeline, node, pipeline
 
 from aezsl.pipelines import with_fixed
 from aezsl.pipelines.sensitivity.nodes import vary_parameter
-from aezsl.reporting.curves import draw_sensitivity
+from aezsl.reporting.figures import draw_sensitivity
 
 
 def create_pipeline(method: str, parameter: str) -> Pipeline:

@@ -23,7 +23,7 @@ from aezsl.kinds import (
     mapping,
 )
 from aezsl.methods import METHODS, Entry
-from aezsl.methods.parameters import kind_of
+from aezsl.methods.core.parameters import kind_of
 
 #: Arguments of a kind of semantics that are not for the user to set.
 GIVEN = ("classes", "reference", "fingerprint", "new")

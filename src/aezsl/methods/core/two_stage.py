@@ -8,12 +8,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from aezsl.errors import DataError
-from aezsl.methods.base import LinearZeroShotClassifier, Needs, ZeroShotClassifier
-from aezsl.methods.checks import check_rows
-from aezsl.methods.classifiers import PoolClassifier, TargetClassifier
-from aezsl.methods.parameters import Declared
-from aezsl.methods.seen import SeenData
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.checks import check_rows
+from aezsl.methods.core.classifiers import PoolClassifier, TargetClassifier
+from aezsl.methods.core.contract import LinearZeroShotClassifier, Needs, ZeroShotClassifier
+from aezsl.methods.core.parameters import Declared
+from aezsl.methods.core.seen import SeenData, Targets
 
 
 class BasedMethod(ZeroShotClassifier):

@@ -1,20 +1,20 @@
-"""Kedro's datasets of single files, as this project wants them.
+"""Single files as catalog entries: JSON, Parquet, CSV, text, figures. They are written whole or not at all."""
 
-They are written whole or not at all: a killed run leaves the old file or the new. Previews in kedro-viz are empty,
-rather than errors, while nothing has been saved.
-"""
-
+from base64 import b64encode
 from collections.abc import Callable
 from copy import copy
 from functools import wraps
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import kedro_datasets.json
 import kedro_datasets.pandas
 import kedro_datasets.text
-from kedro.io import DatasetError
+import pandas as pd
+from kedro.io import AbstractDataset, DatasetError
+from kedro_datasets._typing import ImagePreview
 
+from aezsl.data.spreadsheet import escape_formulas, unescape_formulas
 from aezsl.errors import DataError, NotReadyError
 from aezsl.machine.files import written_whole
 
@@ -83,3 +83,53 @@ class CSVDataset(WrittenWhole, kedro_datasets.pandas.CSVDataset):
 
 class TextDataset(WrittenWhole, kedro_datasets.text.TextDataset):
     """As Kedro's, written whole."""
+
+
+class TableDataset(CSVDataset):
+    """As ``pandas.CSVDataset``, with an apostrophe before text that a spreadsheet would take for a formula."""
+
+    def save(self, data: pd.DataFrame) -> None:
+        """Write the table, made safe."""
+        super().save(escape_formulas(data))
+
+    def load(self) -> pd.DataFrame:
+        """The table as it was saved."""
+        return unescape_formulas(super().load())
+
+
+if TYPE_CHECKING:  # every run has entries of figures, and a run that draws none should not wait for matplotlib
+    from matplotlib.figure import Figure
+
+
+class FigureDataset(AbstractDataset["Figure", bytes]):
+    """A picture of a matplotlib figure, written whole or not at all; kedro-viz shows it. Loads the file's content."""
+
+    def __init__(
+        self, *, filepath: str, save_args: dict[str, Any] | None = None, metadata: dict[str, Any] | None = None
+    ) -> None:
+        self._filepath = Path(filepath)
+        self._save_args = save_args or {}
+        self.metadata = metadata
+
+    def save(self, data: "Figure") -> None:
+        """Draw the figure."""
+        self._filepath.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(self._filepath, self._filepath.suffix) as path:
+            data.savefig(path, **self._save_args)
+
+    def load(self) -> bytes:
+        """The picture."""
+        if not self._filepath.is_file():
+            raise NotReadyError(f"no picture at {self._filepath}: run the pipeline that draws it")
+        return self._filepath.read_bytes()
+
+    @once_saved
+    def preview(self) -> ImagePreview:
+        """The picture for kedro-viz."""
+        return ImagePreview(b64encode(self.load()).decode())
+
+    def _exists(self) -> bool:
+        return self._filepath.is_file()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._filepath), "save_args": self._save_args}

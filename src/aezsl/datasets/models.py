@@ -1,4 +1,4 @@
-"""Trained models and adapted classifiers as catalog entries."""
+"""Trained models, classifiers and networks' weights as catalog entries."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,10 @@ from typing import Any, ClassVar, TypeVar
 
 from kedro.io import AbstractDataset
 
-from aezsl.datasets.read_only import PlaceDataset
+from aezsl.datasets.places import PlaceDataset
+from aezsl.errors import DataError, NotReadyError
 from aezsl.methods import TargetClassifier
+from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.serving.model_file import ModelFolder, load_classifier, load_trained, save_classifier, save_trained
 from aezsl.serving.trained import TrainedModel
 
@@ -57,3 +59,29 @@ class ModelFolderDataset(PlaceDataset[ModelFolder]):
 
     why = "models are saved by the pipelines that train them"
     opens = ModelFolder
+
+
+class WeightsDataset(AbstractDataset[dict[str, Any], Path]):
+    """A state dict in a ``.pt`` file, written whole or not at all. Loads its path, as backbones take weights."""
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._filepath = Path(filepath)
+        self.metadata = metadata
+        if self._filepath.suffix != ".pt":
+            raise DataError(f"weights are kept in a .pt file, got {filepath}")
+
+    def save(self, data: dict[str, Any]) -> None:
+        """Write the file."""
+        CheckpointFolder(self._filepath.parent).save(self._filepath.stem, data)
+
+    def load(self) -> Path:
+        """Where the file is."""
+        if not self._filepath.is_file():
+            raise NotReadyError(f"no weights at {self._filepath}: train first")
+        return self._filepath
+
+    def _exists(self) -> bool:
+        return self._filepath.is_file()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._filepath)}

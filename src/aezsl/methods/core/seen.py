@@ -1,17 +1,18 @@
-"""What a method learns from: samples of seen classes, or their statistics, and what several fits on them share."""
+"""Seen data and target classes as methods take them, with what several fits on them share."""
 
 from collections.abc import Callable, Hashable
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.mapped_arrays import Rows
-from aezsl.data.once import Once
+from aezsl.data.once import Once, SameObject
 from aezsl.data.statistics import SeenStatistics, class_sums
 from aezsl.errors import DataError
-from aezsl.methods.checks import check_counts, check_labels, check_rows, check_semantics
+from aezsl.methods.core.checks import check_counts, check_labels, check_rows, check_semantics
 from aezsl.methods.shared.linalg import centred_moment_eigh, moment_eigh, row_space_eigh
 
 T = TypeVar("T")
@@ -130,3 +131,35 @@ class SeenData:
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What the fits on this object share, computed by the first of them."""
         return self.shared(key, compute)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Target classes S (C, a), and the unlabelled pool X (m, d) where there is one.
+
+    A grid adapts many models to one object. What they find out about the targets on the way, and what depends on no
+    searched parameter, is kept here (``once``), so that only the first of them computes it.
+    """
+
+    S: Array
+    pool: Array | None = None
+    n_models: int = 1  # how many models will adapt to this: many of them pay for a table of solutions
+    progress: bool = True  # whether long work shows a bar
+    _shared: Once = field(default_factory=Once, repr=False)
+
+    def once(self, owner: object, key: Hashable, compute: Callable[[], T]) -> T:
+        """The value of ``key`` that all models share which hold the very same ``owner``; the first one computes it.
+
+        owner : what the value depends on beside the targets, by identity: an array that fits on the same seen data
+            share (``SeenData.once``), or the base that points of a grid share. A model fitted to other data holds
+            another object and gets a value of its own. None for what depends on targets and pool alone.
+        key : what else the value depends on, its name first.
+        """
+        return self._shared((SameObject(owner), key), compute)
+
+    def for_one_model(self) -> Self:
+        """The same targets, with all that is shared, for a model that is not repeated along the grid."""
+        return replace(self, n_models=1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Targets, (self.S, self.pool, self.n_models, self.progress)

@@ -1,6 +1,8 @@
-"""Ranking losses with similarity-weighted class tasks per target."""
+"""SJE and DeViSE with weighted class tasks: one ranking loss per target."""
 
 import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -8,12 +10,12 @@ from aezsl.arrays import Array, Labels
 from aezsl.kinds import Count
 from aezsl.machine.workers import run_side_by_side
 from aezsl.methods.adaptive.adaptive import Adaptive
-from aezsl.methods.classifiers import LinearClassifier
-from aezsl.methods.ranking import RankingMethod
-from aezsl.methods.seen import SeenData
+from aezsl.methods.core.classifiers import LinearClassifier
+from aezsl.methods.core.seen import SeenData, Targets
+from aezsl.methods.devise import DeViSE
 from aezsl.methods.shared.linalg import row_space_eigh
-from aezsl.methods.shared.ranking_sgd import RankingDescent
-from aezsl.methods.targets import Targets
+from aezsl.methods.shared.ranking_sgd import RankingDescent, RankingMethod
+from aezsl.methods.sje import SJE
 
 
 class AdaptiveRanking(Adaptive, RankingMethod):
@@ -66,3 +68,55 @@ class AdaptiveRanking(Adaptive, RankingMethod):
 
         run_side_by_side(at_target, range(len(vectors)))
         return LinearClassifier(self, targets.S, P)
+
+
+class AdaptiveDeViSE(AdaptiveRanking, DeViSE):
+    r"""DeViSE whose last passes are every target's own, with the samples of similar classes counting more.
+
+    .. math::
+        \min_{M_t} \frac1n \sum_i w_{t y_i} \sum_{c \ne y_i}
+        \left\{ \mathrm{margin} - t_{y_i}' M_t x_i + t_c' M_t x_i \right\}_+, \quad t_c = s_c / \|s_c\|
+
+    for every target t, by stochastic gradient descent from the mapping that all targets share; see ``AdaptiveRanking``.
+    Everything else as in ``DeViSE``.
+
+    Parameters
+    ----------
+    learning_rate, n_epochs, margin, violator, batch_size, random_state :
+        As in ``DeViSE``; ``n_epochs`` are all passes, shared ones and the target's own.
+    weighting : str
+        How much a seen class counts; see ``shared.similarity``. ``none`` gives DeViSE.
+    n_own_epochs : int
+        The last passes, which are done for every target: the time of an adaptation grows with them.
+
+    """
+
+    # Fewer points than DeViSE's, since every one descends for every target.
+    grid: ClassVar[Mapping[str, list[Any]]] = {"learning_rate": [0.1, 0.3, 1.0], "n_epochs": [3, 10, 30]}
+    citation: ClassVar[str] = AdaptiveRanking.citation
+
+
+class AdaptiveSJE(AdaptiveRanking, SJE):
+    r"""SJE whose last passes are every target's own, with the samples of similar classes counting more.
+
+    .. math::
+        \min_{W_t} \frac1n \sum_i w_{t y_i}
+        \max_c \left\{ \Delta(y_i, c) + F_t(x_i, s_c) - F_t(x_i, s_{y_i}) \right\}_+, \quad F_t(x, s) = x' W_t s
+
+    for every target t, by stochastic gradient descent from the mapping that all targets share; see ``AdaptiveRanking``.
+    Everything else as in ``SJE``.
+
+    Parameters
+    ----------
+    learning_rate, n_epochs, batch_size, random_state :
+        As in ``SJE``; ``n_epochs`` are all passes, shared ones and the target's own.
+    weighting : str
+        How much a seen class counts; see ``shared.similarity``. ``none`` gives SJE.
+    n_own_epochs : int
+        The last passes, which are done for every target: the time of an adaptation grows with them.
+
+    """
+
+    # Fewer rates than SJE's, since every point descends for every target.
+    grid: ClassVar[Mapping[str, list[Any]]] = {"learning_rate": [0.3, 1.0, 3.0, 10.0], "n_epochs": [10, 30]}
+    citation: ClassVar[str] = AdaptiveRanking.citation

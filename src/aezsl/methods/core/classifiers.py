@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from aezsl.arrays import Array, Labels, digest
 from aezsl.evaluation.ranking import Ranking, top_k, top_k_products
-from aezsl.methods.checks import check_rows, check_scores, warn_of_ties
-from aezsl.methods.history import LabelHistory
+from aezsl.methods.core.checks import check_rows, check_scores, warn_of_ties
+from aezsl.methods.core.history import LabelHistory
 
 if TYPE_CHECKING:
-    from aezsl.methods.base import ZeroShotClassifier
+    from aezsl.methods.core.contract import ZeroShotClassifier
 
 #: Score matrices, and the rows they are of, are formed in blocks of at most this many entries (8 MB of float64).
 BLOCK_ENTRIES = 1_000_000

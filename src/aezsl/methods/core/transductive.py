@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from aezsl.arrays import Array
-from aezsl.methods.base import Needs, ZeroShotClassifier
-from aezsl.methods.classifiers import PoolClassifier, TargetClassifier
-from aezsl.methods.history import LabelHistory
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.classifiers import PoolClassifier, TargetClassifier
+from aezsl.methods.core.contract import Needs, ZeroShotClassifier
+from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.seen import Targets
 
 
 class TransductiveMethod(ZeroShotClassifier):

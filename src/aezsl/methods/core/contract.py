@@ -12,11 +12,10 @@ from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import SeenStatistics
 from aezsl.errors import DataError
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods.checks import check_rows, check_scores, check_semantics, solvable, warn_of_ties
-from aezsl.methods.classifiers import LinearClassifier, ScoringClassifier, TargetClassifier
-from aezsl.methods.parameters import Declared
-from aezsl.methods.seen import SeenData
-from aezsl.methods.targets import Targets
+from aezsl.methods.core.checks import check_rows, check_scores, check_semantics, solvable, warn_of_ties
+from aezsl.methods.core.classifiers import LinearClassifier, ScoringClassifier, TargetClassifier
+from aezsl.methods.core.parameters import Declared
+from aezsl.methods.core.seen import SeenData, Targets
 
 #: What a method learns from: sums over the samples; these, and the samples once more, block by block; all samples at
 #: once; or passes over them.

@@ -1,0 +1,1 @@
+"""What all methods share: the contract, parameters, checks, seen data, classifiers."""
