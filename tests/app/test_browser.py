@@ -26,8 +26,8 @@ BROWSER, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), 
 #: Stands in for the training; that of slow_colours takes long enough to open the page again meanwhile.
 TRAINING = """
 import sys, time
-print("Completed 1 out of 2 tasks", flush=True)
-print("expect about 71% right names")
+from aezsl.machine.progress import report
+report(done=1, total=2, expected=["expect about 71% right names"])
 time.sleep(5 if "slow" in sys.argv[1] else 0)
 """
 

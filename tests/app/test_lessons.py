@@ -17,13 +17,15 @@ from tests.helpers.colours import COLOURS, make_place, picture, visit
 
 pytestmark = pytest.mark.slow  # the stand-in is a process
 
-#: Says that a step is done, if asked to say more than its result; ends well unless the collection is called otherwise.
+#: Says that a step is done, and ends well unless the collection is called otherwise.
 STAND_IN = """
-import os, sys
-if os.environ.get("AEZSL_VERBOSE"):
-    print("Completed 1 out of 2 tasks")
-    print("expect about 71% right names\\ndescribed more alike than any two seen classes: plum and teal")
-sys.exit("no luck\\n(where in the code: info.log)" if "bad" in sys.argv[1] else 0)
+import sys
+from aezsl.machine.progress import report
+report(done=1, total=2)
+report(expected=["expect about 71% right names", "described more alike than any two seen classes: plum and teal"])
+if "bad" in sys.argv[1]:
+    report(error="no luck")
+sys.exit("something else" if "bad" in sys.argv[1] else 0)
 """
 CLASSES = [[name, text, role] for name, (role, text, _) in COLOURS.items()]
 
@@ -154,14 +156,15 @@ def test_collections_that_are_begun_and_left_go_when_there_are_many(page, place,
 
 
 def test_a_page_that_is_closed_ends_its_training_and_leaves_nothing(place):
-    sleep = "import time; print('Completed 1 out of 2 tasks', flush=True); time.sleep(600)"
+    sleep = "import time; from aezsl.machine.progress import report; report(done=1, total=2); time.sleep(600)"
     slow = replace(place, training=(sys.executable, "-c", sleep))
     with visit(make_app(Library(slow))) as page:
         for name in ("never_trained", "interrupted"):
             lesson = begin(page, name)
             send(page, lesson, 0, picture("ruby"))
         ask(page, "train", lesson=lesson)
-        while ask(page, "progress", lesson=lesson)["share"] == 0:
+        while (answer := ask(page, "progress", lesson=lesson))["share"] == 0:
+            assert answer["state"] == "training"
             time.sleep(0.02)
         assert (place.root / "data/01_raw/interrupted").is_dir()
     left = [path.name for path in (place.root / "data/01_raw").iterdir()]

@@ -165,9 +165,7 @@ class Handlers:
 
     def progress(self, visitor: Visitor, asked: Asked) -> Answer:
         """How far the training on a collection is."""
-        lesson = visitor.lesson(asked.get("lesson"))
-        told = {"sentence": lesson.sentence, "expected": " ".join(lesson.expected)}
-        return {"state": lesson.state, "share": lesson.share, "name": lesson.name, **told}
+        return visitor.lesson(asked.get("lesson")).progress()
 
     def _model(self, asked: Asked) -> tuple[OpenModel, str]:
         name = str(asked.get("model"))
