@@ -1,8 +1,10 @@
 """A collection of one's own images, made by the page's questions; a short command stands in for the training."""
 
 import gc
+import hashlib
 import sys
 import time
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ import pytest
 from aezsl.app import visitors
 from aezsl.app.library import Library
 from aezsl.app.server import make_app
+from aezsl.formats.folder import Folder
 from aezsl.formats.images import read_image
 from tests.helpers.colours import COLOURS, make_place, picture, visit
 
@@ -169,6 +172,34 @@ def test_a_page_that_is_closed_ends_its_training_and_leaves_nothing(place):
         assert (place.root / "data/01_raw/interrupted").is_dir()
     left = [path.name for path in (place.root / "data/01_raw").iterdir()]
     assert not [name for name in left if "interrupted" in name or "never_trained" in name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["तोता", "cafe\u0301", "گل‌سرخ", "חתול", "👩🏽‍🚀", "ภาษาไทย", "鳥" * 90, "🦜" * 70],
+    ids=["hindi", "decomposed", "joiner", "hebrew", "emoji", "thai", "90 of 3 bytes", "70 of 4 bytes"],
+)
+def test_a_class_may_be_named_in_any_script_and_at_any_length(page, place, name):
+    own = unicodedata.normalize("NFC", name)
+    lesson = begin(page, f"any_{hashlib.sha256(name.encode()).hexdigest()[:8]}", [[name, "a thing", "seen"], *CLASSES])
+    for number, (_, _, role) in enumerate([[name, "", "seen"], *CLASSES]):
+        if role == "seen":
+            send(page, lesson, number, picture("ruby", number))
+    answer = train(page, lesson)
+    assert answer["state"] == "done"
+    images = Folder(root=place.root / "data/01_raw" / answer["name"]).read().images
+    assert (images["class_name"] == own).sum() == 1
+    assert len(images) == 1 + sum(role == "seen" for _, _, role in CLASSES)
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", "a\nb", "\u202eabc", "=1+1", "-x", "́a", "a.", "a:b", "\ue000", "~a"])
+def test_names_that_are_none_are_refused(page, name):
+    assert "cannot be the name" in refused(page, name="a", classes=[[name, "red", "seen"]])
+
+
+def test_names_that_people_take_for_the_same_are_refused(page):
+    for one, other in (("Ruby", "ruby"), ("caf\xe9", "cafe\u0301"), ("a b", "a  b")):
+        assert "two classes" in refused(page, name="a", classes=[[one, "red", "seen"], [other, "red", "seen"]])
 
 
 def test_what_cannot_be_taught_is_refused(page, place):

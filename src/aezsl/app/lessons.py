@@ -19,6 +19,7 @@ import pandas as pd
 
 from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
+from aezsl.formats.class_table import alike_as, composed, folder_of, is_plain
 from aezsl.formats.images import read_image
 from aezsl.machine.files import folder_of_this_process, leftovers, written_whole
 from aezsl.machine.processes import tied
@@ -124,7 +125,7 @@ class Lessons:
             raise DataError(f"a collection may have {MAX_LESSON_PHOTOS} photos: leave some out")
         with LOOKING:
             picture = read_image(content, "the photo")
-        folder = lesson.folder / "images" / lesson.classes[number]["class_name"]
+        folder = lesson.folder / "images" / folder_of(lesson.classes[number]["class_name"])
         folder.mkdir(exist_ok=True)
         with written_whole(folder / f"{len(lesson.photos):04d}.png") as file:
             picture.save(file, "PNG")
@@ -211,13 +212,13 @@ def _checked(classes: Any) -> list[dict[str, str]]:
     )
     if not fits or not 0 < len(classes) <= MAX_CLASSES:
         raise DataError(f"expected 1 to {MAX_CLASSES} classes, each with a name, a description and its kind")
-    rows = [{"class_name": n.strip(), "role": role, "description": text.strip()} for n, text, role in classes]
-    names = [row["class_name"] for row in rows]
+    rows = [{"class_name": composed(n.strip()), "role": role, "description": text.strip()} for n, text, role in classes]
+    names = [alike_as(row["class_name"]) for row in rows]
     for row in rows:
         own = row["class_name"]
-        if not re.fullmatch(rf"[^\W_][\w .()'-]{{0,{MAX_NAME - 1}}}", own) or own.endswith("."):
+        if not is_plain(own) or len(own) > MAX_NAME:
             raise DataError(f"{own!r} cannot be the name of a class: use letters, digits, blanks, - and _")
-        if names.count(own) > 1:
+        if names.count(alike_as(own)) > 1:
             raise DataError(f"there are two classes called {own!r}: give each a name of its own")
         if not row["description"] or len(row["description"]) > MAX_DESCRIPTION:
             raise DataError(

@@ -10,6 +10,7 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.formats.class_table import LONGEST, folder_of, is_written
 
 
 def list_names(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -76,8 +77,9 @@ def sort_images(predictions: pd.DataFrame, settings: dict[str, Any]) -> SortedIm
 
 
 def _plain(name: str) -> str:
-    """A name that is one part of a path on every system: no separators, no dots or blanks at its ends."""
-    return re.sub(r"[^\w +.()-]", "_", name).strip(" .") or "_"
+    """A name that is one part of a path on every system: no separators, no dots or blanks at its ends, not too long."""
+    written = "".join(letter if letter == "+" or is_written(letter) else "_" for letter in name)
+    return folder_of(written.strip(" .") or "_", LONGEST - 30)  # a number and a suffix may follow
 
 
 def _unused(name: str, used: set[str], suffix: str = "") -> str:
