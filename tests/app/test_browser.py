@@ -196,10 +196,18 @@ def test_several_photos_make_a_gallery_and_are_refined(page, photos):
     page.all("#examples button")[0].click()
     page.until(lambda: page.count("#gallery li") == 1)
     assert page.all("#refine")[0].get_attribute("disabled")
+    assert "one photo" in page.text("#refine-why")
     page.all("#files")[0].send_keys(photos("plum", "plum", "teal", "lemon"))
     page.until(lambda: page.count("#gallery li") >= 4 and not page.all("#refine")[0].get_attribute("disabled"))
+    assert page.text("#refine-why") == ""
     page.all("#refine")[0].click()
     page.until(lambda: page.text("#refine-note").startswith("Learning from the photos has changed"))
+    page.browser.execute_script(
+        "const select = document.querySelector('#model'); select.value = 'colours/eszsl';"
+        "select.dispatchEvent(new Event('change'));"
+    )
+    page.until(lambda: page.all("#refine")[0].get_attribute("disabled"))
+    assert "ESZSL_T" in page.text("#refine-why")  # the model that can
     page.press("#clear")
     page.until(lambda: page.count("#gallery li") == 0)
 
