@@ -3,13 +3,14 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.kinds import Settings, Text
 
 
 def list_names(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -57,12 +58,29 @@ class SortedImages:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def sort_images(predictions: pd.DataFrame, settings: dict[str, Any]) -> SortedImages:
+class PredictSettings(Settings):
+    """Naming new images by a trained model.
+
+    Which model, images and classes is for the command line to say:
+    --params=method=aezsl,predict.images=<folder>,predict.classes=<table>.
+    """
+
+    method: Text = "aezsl"
+    """Whose model is used, by predict and export. It follows from --params=method=..."""
+    model: Text | None = None
+    """Instead, one of MLflow's model registry: models:/<name>/<version>, or models:/<name>@<alias>."""
+    backbone: Text | None = None
+    """The one of training. It must be named where training had its features from a file."""
+    sorted: Literal["copies", "links"] | None = None
+    """copies or links: the images in folders by name too, beside new_predictions.csv."""
+
+
+def sort_images(predictions: pd.DataFrame, settings: PredictSettings) -> SortedImages:
     """A folder for every name that was given, and one for images that show none of the classes.
 
     predictions : with image_id, predicted, none_of_these and path. settings : ``sorted``, how files get there.
     """
-    if settings["sorted"] is None:
+    if settings.sorted is None:
         return SortedImages()
     folders: dict[str, str] = {}
     files: dict[str, str] = {}
@@ -72,7 +90,7 @@ def sort_images(predictions: pd.DataFrame, settings: dict[str, Any]) -> SortedIm
         image = PurePath(str(row.image_id))
         file = _unused(f"{folder}/{_plain('__'.join(image.with_suffix('').parts))}", set(files), image.suffix)
         files[file] = str(row.path)
-    return SortedImages(settings["sorted"], files)
+    return SortedImages(settings.sorted, files)
 
 
 def _plain(name: str) -> str:

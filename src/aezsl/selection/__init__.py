@@ -12,11 +12,15 @@ from aezsl.selection.search import (
     select_parameters,
     suitable_normalisations,
 )
+from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import expected_accuracy, most_cautious_first, most_central_first
 
 __all__ = [
+    "CalibrationSettings",
+    "ConfidenceSettings",
     "Selected",
+    "SelectionSettings",
     "SelectionStore",
     "class_folds",
     "class_split",

@@ -79,7 +79,7 @@ class AEZSL(LinearZeroShotClassifier):
     lambda2: NotNegative = 1.0
     lambda3: NotNegative = 1.0
     solver: Literal["direct", "alternating"] = "direct"
-    tol: Positive = 1e-12
+    tol: Positive = 1e-8
     max_iter: Count = 1000
     memory_mb: Positive = 2048
     weighting: Weighting = "cosine_squared"

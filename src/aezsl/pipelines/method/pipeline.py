@@ -51,7 +51,10 @@ def _select(method: Entry, setting: str, variant: dict[str, Any] | None) -> Node
     if method.refines:
         inputs["base_alternatives"] = "base_alternatives"
     outputs = ["chosen", "normalisation", "grid", "alternatives"]
-    return node(with_fixed(select, name=method.name, variant=variant), inputs, outputs, name="select_parameters")
+    function = with_fixed(select, name=method.name, variant=variant)
+    # Kedro reads here what the parameters of this method must be.
+    function.__annotations__ = {**select.__annotations__, "method": method.load().settings()}
+    return node(function, inputs, outputs, name="select_parameters")
 
 
 def _calibrate(method: Entry) -> Node:

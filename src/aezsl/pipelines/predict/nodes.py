@@ -1,30 +1,30 @@
 """New images, named by a trained model."""
 
-from typing import Any
-
 import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import Vectors, VectorSet
+from aezsl.encoders.images.backbones import ExtractionSettings
 from aezsl.formats.image_folders import NewImages
 from aezsl.reporting.figures import Figure
-from aezsl.reporting.gallery import draw_gallery
+from aezsl.reporting.gallery import GallerySettings, draw_gallery
+from aezsl.reporting.names import PredictSettings
 from aezsl.serving.model_file import ModelFolder, load_registered
 from aezsl.serving.trained import TrainedModel
 
 
-def find_model(models: ModelFolder, settings: dict[str, Any]) -> TrainedModel:
+def find_model(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
     """The model of the method that the command names, or the one of MLflow's registry that it names."""
-    if settings["model"]:
-        return load_registered(settings["model"])
-    return models.load(settings["method"])
+    if settings.model:
+        return load_registered(settings.model)
+    return models.load(settings.method)
 
 
 def extract_new(
-    new: NewImages, store: VectorStore, trained: TrainedModel, settings: dict[str, Any], extraction: dict[str, Any]
+    new: NewImages, store: VectorStore, trained: TrainedModel, settings: PredictSettings, extraction: ExtractionSettings
 ) -> tuple[VectorSet, dict[str, str]]:
     """Features of the new images, by the backbone that the model was trained with."""
-    encoder = trained.recipe.make_encoder(settings["backbone"], extraction["device"])
+    encoder = trained.recipe.make_encoder(settings.backbone, extraction.device)
     return encoder.extract(new.images, store, extraction)
 
 
@@ -39,6 +39,6 @@ def classify(trained: TrainedModel, new: NewImages, features: Vectors, unreadabl
     return predictions.assign(label_space=f"{len(targets.names)}", path=images["path"].to_numpy())
 
 
-def draw_new(predictions: pd.DataFrame, new: NewImages, settings: dict[str, Any]) -> Figure:
+def draw_new(predictions: pd.DataFrame, new: NewImages, settings: GallerySettings) -> Figure:
     """The picture sheet."""
     return draw_gallery(predictions.drop(columns="path"), new.images, settings)
