@@ -1,13 +1,14 @@
 """Teach it: a new collection of one's own images, made on the page and trained as the command line does."""
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, Thread
@@ -19,6 +20,8 @@ from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
 from aezsl.machine.console import VERBOSE
+from aezsl.machine.files import folder_of_this_process, leftovers, written_whole
+from aezsl.machine.processes import tied
 from aezsl.reporting.expectations import ALIKE, EXPECT
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION
@@ -28,6 +31,9 @@ MAX_LESSON_PHOTOS = 2_000
 
 #: Seconds that a training gets to end when the page is closed.
 PATIENCE = 30
+
+#: What lies in the hidden folder of a collection while it is trained.
+MARK = "training"
 
 #: How a running command says how many of its steps are done, what makes it say so, and each in one line.
 AS_LINES = {VERBOSE: "1", "COLUMNS": "1000"}
@@ -41,13 +47,14 @@ class Lesson:
     name: str
     classes: list[dict[str, str]]
     folder: Path  # hidden, and gone with the lesson, as long as nothing has been learnt from it
-    count: int = 0
+    photos: set[tuple[int, bytes]] = field(default_factory=set)  # class and digest of each
     share: float = 0.0
     state: str = "collecting"  # training, done, failed
     sentence: str = ""
     expected: list[str] = field(default_factory=list)  # what the training says of names that nobody can check
     forget: Callable[[], Any] = lambda: None  # removes what is hidden
     log: deque[str] = field(default_factory=lambda: deque(maxlen=40))
+    lock: Lock = field(default_factory=Lock)  # whoever adds a photo or starts the training holds it
 
 
 class Lessons:
@@ -62,67 +69,111 @@ class Lessons:
         self._begun: weakref.WeakSet[Lesson] = weakref.WeakSet()
         self._process: subprocess.Popen[str] | None = None
         self._thread: Thread | None = None
+        self._closed = False
+        if command:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Remove what pages left that were killed, so that its names are free.
+
+        A collection that was being trained goes too, unless a model has come of it or somebody has changed it since.
+        """
+        for hidden, parts in leftovers(self._raw):
+            mark, place = hidden / MARK, self._raw / parts["name"]
+            if mark.exists() and not (self._models / place.name).exists():
+                began = mark.stat().st_mtime
+                if all(path.stat().st_mtime <= began for path in (place, *place.rglob("*")) if path.exists()):
+                    shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(hidden, ignore_errors=True)
 
     def begin(self, name: str, classes: Any) -> Lesson:
         """A new collection, still hidden: ``classes`` is a list of name, description, and seen or unseen."""
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name):
             raise DataError("the name of a collection must be small letters, digits and _, such as my_birds")
-        if (self._raw / name).exists() or (self._models / name).exists():
-            raise DataError(f"there is a collection called {name!r} already: choose another name")
+        self._require_free(name)
         rows = _checked(classes)
-        self._raw.mkdir(parents=True, exist_ok=True)
-        hidden = tempfile.mkdtemp(prefix=f".{name}.", dir=self._raw)
-        lesson = Lesson(name, rows, Path(hidden) / name)
-        lesson.forget = weakref.finalize(lesson, shutil.rmtree, hidden, ignore_errors=True)
+        removal = ExitStack()
+        lesson = Lesson(name, rows, removal.enter_context(folder_of_this_process(self._raw / name)) / name)
+        lesson.forget = weakref.finalize(lesson, removal.close)
         self._begun.add(lesson)
         (lesson.folder / "images").mkdir(parents=True)
         pd.DataFrame(rows).to_csv(lesson.folder / "classes.csv", index=False)
         return lesson
 
+    def _require_free(self, name: str) -> None:
+        if (self._raw / name).exists() or (self._models / name).exists():
+            raise DataError(f"there is a collection called {name!r} already: choose another name")
+
     def add(self, lesson: Lesson, number: int, content: bytes) -> None:
-        """A photo of a class, saved as the image that was decoded and nothing else of the file."""
+        """A photo of a class, saved as the image that was decoded and nothing else of the file.
+
+        A photo that is sent again, as after an answer that was lost, is there once.
+        """
+        with lesson.lock:
+            self._add(lesson, number, content)
+
+    def _add(self, lesson: Lesson, number: int, content: bytes) -> None:
         if lesson.state != "collecting" or not 0 <= number < len(lesson.classes):
             raise DataError("expected a photo of a class of a collection that has been begun")
-        if lesson.count >= MAX_LESSON_PHOTOS:
+        photo = number, hashlib.sha256(content).digest()
+        if photo in lesson.photos:
+            return
+        if len(lesson.photos) >= MAX_LESSON_PHOTOS:
             raise DataError(f"a collection may have {MAX_LESSON_PHOTOS} photos: leave some out")
         with LOOKING:
             picture = read_image(content, "the photo")
         folder = lesson.folder / "images" / lesson.classes[number]["class_name"]
         folder.mkdir(exist_ok=True)
-        picture.save(folder / f"{lesson.count:04d}.png")
-        lesson.count += 1
+        with written_whole(folder / f"{len(lesson.photos):04d}.png") as file:
+            picture.save(file, "PNG")
+        lesson.photos.add(photo)
 
     def train(self, lesson: Lesson) -> None:
         """Give the collection its place and start the training; whoever asks is told how far it is."""
-        if lesson.state != "collecting":
-            raise DataError("this collection is being trained already")
+        with lesson.lock:
+            if lesson.state == "failed":
+                raise DataError("this collection could not be trained: press Train again")
+            if lesson.state == "collecting":  # else it has been asked for before
+                self._start(lesson)
+
+    def _start(self, lesson: Lesson) -> None:
         if not self._busy.acquire(blocking=False):
             raise DataError("another training is under way: wait until it is done")
         try:
+            self._require_free(lesson.name)  # somebody else may have been faster
+            mark = lesson.folder.with_name(MARK)
+            mark.touch()
             lesson.folder.rename(self._raw / lesson.name)
-        except OSError as error:  # somebody else was faster
+            os.utime(mark)
+        except BaseException:
             self._busy.release()
-            raise DataError(f"there is a collection called {lesson.name!r} already: choose another name") from error
+            raise
         lesson.state = "training"
         self._thread = Thread(target=self._train, args=(lesson,), daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """End the training that is under way, and remove every collection that nothing has been learnt from."""
-        if self._process is not None:
-            self._process.terminate()
+        self._closed = True
+        self._end()
         if self._thread is not None:
             self._thread.join(PATIENCE)
         for lesson in list(self._begun):
             lesson.forget()
 
+    def _end(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()  # it is tied to it
+
     def _train(self, lesson: Lesson) -> None:
         try:
             lesson.sentence = self._run(lesson)
             if lesson.sentence:  # the name is free again, to try with other photos or words
+                shutil.rmtree(self._models / lesson.name, ignore_errors=True)
                 (self._raw / lesson.name).rename(lesson.folder)
+                lesson.folder.with_name(MARK).unlink()
             else:
-                lesson.folder.parent.rmdir()
+                shutil.rmtree(lesson.folder.parent, ignore_errors=True)
         finally:
             self._busy.release()
             lesson.state = "failed" if lesson.sentence else "done"
@@ -130,11 +181,13 @@ class Lessons:
     def _run(self, lesson: Lesson) -> str:
         """Run the command to its end; what went wrong, if anything did."""
         command = [part.replace("{name}", lesson.name) for part in self._command]
-        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "replace"}
-        pipes["env"] = {**os.environ, **AS_LINES}
+        options: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        options |= {"errors": "replace", "env": {**os.environ, **AS_LINES}, "start_new_session": True}
         try:
-            with subprocess.Popen(command, cwd=self._root, text=True, **pipes) as self._process:
+            with subprocess.Popen(tied(command), cwd=self._root, text=True, **options) as self._process:
                 process = self._process
+                if self._closed:
+                    self._end()
                 assert process.stdout is not None  # asked for above
                 for line in process.stdout:
                     lesson.log.append(line.rstrip())

@@ -4,6 +4,7 @@ import json
 import logging
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,25 @@ _COLUMNS = (
     *("metrics.`per_class_accuracy_low`", "metrics.`per_class_accuracy_high`", "metrics.`hit_at_5`"),
     *("metrics.`gzsl_harmonic_calibrated`", "metrics.`wall_seconds`", "attributes.`Models`"),
 )
+
+
+#: Seconds that a database may be in use by another process.
+PATIENCE = 10.0
+
+_ELSEWHERE = "name another place by the environment variable MLFLOW_TRACKING_URI"
+_IN_USE = "it is in use by another process: wait until that has ended, then run again"
+_DAMAGED = f"it is damaged, or no database: put a good copy in its place, or {_ELSEWHERE}"
+_NO_ROOM = "the disk is full or failing: make room, then run again; the runs before this one are kept"
+_CLOSED = f"it is a folder, or may not be written: rename it or make it writable, or {_ELSEWHERE}"
+#: What to do, by SQLite's reason. None of these tells what the database holds.
+_REMEDIES = {
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), _IN_USE),
+    **dict.fromkeys((sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT), _DAMAGED),
+    **dict.fromkeys((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR), _NO_ROOM),
+    **dict.fromkeys((sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY), _CLOSED),
+}
+#: Tables in which MLflow itself puts rows.
+_NO_USERS = ("alembic_version", "workspaces", "experiments", "experiment_tags")
 
 
 def prepare_database(uri: str, experiment: Mapping[str, Any]) -> None:
@@ -74,29 +94,54 @@ def _open(uri: str, path: Path, experiment: Mapping[str, Any]) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
+        with closing(_connect(path)) as connection:  # MLflow would try for minutes
+            connection.execute("begin immediate")
+            connection.execute("select count(*) from sqlite_master")
         client = mlflow.MlflowClient(uri)
         if client.get_experiment_by_name(experiment["name"]) is None:
             client.create_experiment(experiment["name"], **experiment.get("create_experiment_kwargs", {}))
-    except (SQLAlchemyError, mlflow.MlflowException) as error:
+    except (SQLAlchemyError, mlflow.MlflowException, sqlite3.Error) as error:
         reason = str(error).strip().splitlines()[0]
-        if runs := _count_runs(path):
-            todo = f"it holds {runs} runs: keep a copy of it, then try `mlflow db upgrade {uri}`"
-        else:
-            todo = "it holds no run: delete it and run again"
-        raise NotReadyError(
-            f"{path.resolve()}, where MLflow keeps runs, cannot be used: a run was stopped while its tables were made, "
-            f"or another version of MLflow made them ({reason}); {todo}"
-        ) from error
+        todo = _REMEDIES.get(_sqlite_code(error)) or _look_inside(path, uri)
+        raise NotReadyError(f"{path.resolve()}, where MLflow keeps runs, cannot be used ({reason}): {todo}") from error
 
 
-def _count_runs(path: Path) -> int:
-    connection = sqlite3.connect(path)
+def _connect(path: Path) -> sqlite3.Connection:
+    """The database as it is: none is made where there is none."""
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", timeout=PATIENCE, uri=True, isolation_level=None)
+
+
+def _sqlite_code(error: BaseException | None) -> int:
+    """SQLite's own reason for an error that libraries have wrapped; 0 where it has none."""
+    while error is not None:
+        code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
+        if code is not None:
+            return int(code) & 0xFF  # without the details of the extended codes
+        error = error.__cause__ or error.__context__
+    return 0
+
+
+def _look_inside(path: Path, uri: str) -> str:
+    """What to do with a database that SQLite reads and MLflow does not.
+
+    It may be deleted only where it is whole, all its tables are MLflow's, and none has a row of a user's.
+    """
+    from mlflow.store.db.base_sql_model import Base
+
+    upgrade = f"keep a copy of it, then try `mlflow db upgrade {uri}`"
     try:
-        return int(connection.execute("select count(*) from runs").fetchone()[0])
-    except sqlite3.Error:
-        return 0
-    finally:
-        connection.close()
+        with closing(_connect(path)) as connection:
+            names = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
+            rows = {name: connection.execute(f'select count(*) from "{name}"').fetchone()[0] for name in names}
+            whole = connection.execute("pragma quick_check").fetchone()[0] == "ok"
+    except sqlite3.Error as error:
+        return _REMEDIES.get(_sqlite_code(error), f"what it holds cannot be read ({error}): {upgrade}")
+    if runs := rows.get("runs"):
+        return f"another version of MLflow made it, and it holds {runs} runs: {upgrade}"
+    ours = set(rows) <= {*Base.metadata.tables, *_NO_USERS}
+    if rows and whole and ours and not any(n for name, n in rows.items() if name not in _NO_USERS):
+        return "MLflow was stopped while it made the tables, and they hold nothing: delete it and run again"
+    return f"another version of MLflow may have made it: {upgrade}"
 
 
 def save_view(experiment_id: str) -> None:
