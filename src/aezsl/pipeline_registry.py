@@ -5,7 +5,7 @@ from functools import cache, partial
 
 from kedro.pipeline import Pipeline, pipeline
 
-from aezsl.methods import METHODS, UNPAIRED
+from aezsl.methods import METHODS, SETTINGS, UNPAIRED, MethodRun, Setting, in_setting
 from aezsl.pipelines import (
     ablation,
     comparison,
@@ -36,24 +36,19 @@ SHARED = ("selection", "confidence", "evaluation", "gallery", "calibration")
 END_TO_END = "daezsl_end_to_end"
 
 
-def create_method_pipeline(name: str, setting: str = "zsl") -> Pipeline:
+def create_method_pipeline(name: str, setting: Setting = "zsl") -> Pipeline:
     """Select, fit, adapt, rank, evaluate: the road of one method, under a namespace of its own.
 
     A method that refines another one brings that one's pipeline along, results and all.
     """
-    entry = METHODS[name]
-    prefix = "" if setting == "zsl" else f"{setting}_"
-    inputs = {
-        "problem": f"{prefix}problem",
-        "problem_recipe": f"{prefix}problem_recipe",
-        "images": "images",
-        "candidates": "candidates",
-    }
+    entry, run = METHODS[name], MethodRun(name, setting)
+    inputs = {dataset: in_setting(dataset, setting) for dataset in ("problem", "problem_recipe")}
+    inputs |= {"images": "images", "candidates": "candidates"}
     before, stages = Pipeline([]), method.create_pipeline(entry, setting)
-    if entry.refines:
-        before = create_method_pipeline(entry.refines, setting)
+    if run.base:
+        before = create_method_pipeline(run.base.method, setting)
         parts = ("model", "alternatives", "normalisation", "classifier")
-        inputs |= {f"base_{part}": f"{prefix}{entry.refines}.{part}" for part in parts}
+        inputs |= {f"base_{part}": f"{run.base.name}.{part}" for part in parts}
     if entry.pool:
         stages += label_refinement.create_pipeline(entry)
     stages += evaluation.create_pipeline(name, setting)
@@ -62,7 +57,7 @@ def create_method_pipeline(name: str, setting: str = "zsl") -> Pipeline:
     shared = {f"params:{key}": f"params:{key}" for key in SHARED if f"params:{key}" in used}
     return before + pipeline(
         stages,
-        namespace=prefix + name,
+        namespace=run.name,
         inputs=inputs,
         parameters=shared | {"params:method": f"params:{name}"},
     )
@@ -123,11 +118,11 @@ def _makers() -> dict[str, Callable[[], Pipeline]]:
     }
 
     @cache
-    def start(setting: str) -> Pipeline:
+    def start(setting: Setting) -> Pipeline:
         return joined(*(stage() for stage in stages.values()), problem.create_pipeline(setting))
 
     @cache
-    def one(name: str, setting: str = "zsl") -> Pipeline:
+    def one(name: str, setting: Setting = "zsl") -> Pipeline:
         return joined(start(setting), create_method_pipeline(name, setting))
 
     def curve(parameter: str) -> Pipeline:
@@ -153,8 +148,7 @@ def _makers() -> dict[str, Callable[[], Pipeline]]:
 
     return {
         **stages,
-        **{name: partial(one, name) for name in METHODS},
-        **{f"gzsl_{name}": partial(one, name, "gzsl") for name in METHODS},
+        **{in_setting(name, setting): partial(one, name, setting) for setting in SETTINGS for name in METHODS},
         **{f"sensitivity_{parameter}": partial(curve, parameter) for parameter in ("k", "lambda3")},
         "ablation_weighting": weightings,
         "large_scale": large_scale,

@@ -12,7 +12,7 @@ from typing import Any
 
 from aezsl.errors import ParameterError
 from aezsl.kinds import Text, accepts, describe
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, in_setting
 from aezsl.runs.parameters.problems import Problem, find_problems, leaves, suggestion
 from aezsl.runs.parameters.sections import Section, all_sections
 
@@ -72,7 +72,7 @@ def names_read(texts: Mapping[str, str]) -> dict[str, Any]:
 
 def trainable() -> list[str]:
     """What leaves a model that predict and export can use: methods in both settings, and the one from images."""
-    return [*METHODS, *(f"gzsl_{name}" for name in METHODS), "daezsl_end_to_end"]
+    return [*METHODS, *(in_setting(name, "gzsl") for name in METHODS), "daezsl_end_to_end"]
 
 
 def _given_problems(given: Mapping[str, Any], read: Mapping[str, Any], values: dict[str, Any]) -> Iterator[Problem]:
