@@ -8,7 +8,7 @@ from kedro.io import DataCatalog
 from aezsl.datasets.mlflow_model import MlflowModelDataset
 from aezsl.errors import DataError, ParameterError
 from aezsl.methods import make_method
-from aezsl.pipelines.predict.nodes import find_model
+from aezsl.pipelines.predict.nodes import load_named
 from aezsl.runs.closing import _registered
 from aezsl.serving.model_file import load_registered
 from aezsl.serving.trained import TrainedModel
@@ -40,7 +40,7 @@ def test_versions_are_kept_and_used_by_predict(tmp_path, monkeypatch, empty_runs
             expected[gamma] = trained.classify(data.X_new, recipe.targets())["score"]
         for version, scores in zip((1, 2), expected.values(), strict=True):
             settings = {"model": f"models:/bird's/{version}", "method": "eszsl"}
-            found = find_model(None, settings)
+            found = load_named(None, settings)
             np.testing.assert_allclose(found.classify(data.X_new, found.recipe.targets())["score"], scores)
         assert dataset.registered == "models:/bird's/2"
         export = ({"mlflow_model"}, DataCatalog({"mlflow_model": dataset}), {"env": "own"})

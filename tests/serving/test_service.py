@@ -13,8 +13,8 @@ from PIL import Image
 from aezsl.datasets.mlflow_model import MlflowModelDataset
 from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.encoder import ImageEncoder
+from aezsl.encoders.recipe import Recipe
 from aezsl.methods import make_method
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.requests import RequestError
 from aezsl.serving.service import ServedModel
 from aezsl.serving.trained import TrainedModel

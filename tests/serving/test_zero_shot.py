@@ -13,12 +13,12 @@ import aezsl
 from aezsl.data.normalise import fit_normaliser
 from aezsl.encoders.images import encoder
 from aezsl.encoders.images.backbones import Backbone
+from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts import sentences
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import Confidence
 from aezsl.methods import make_method
 from aezsl.serving.model_file import save_trained
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250), "dark_grey": (60, 60, 60)}

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array
+from aezsl.encoders.recipe import NamedClasses
 from aezsl.errors import DataError
 from aezsl.machine.workers import small_products
 from aezsl.methods import TargetClassifier
-from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import MAX_DESCRIPTION
 from aezsl.serving.trained import TrainedModel
 from aezsl.serving.zero_shot import BY_TEXT

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from aezsl.encoders.recipe import Recipe
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import Confidence
 from aezsl.formats.npz import check_unchanged, load_npz, save_npz
 from aezsl.methods import METHODS, MethodRun, TargetClassifier, ZeroShotClassifier, make_method, method_name
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 #: Raised when files of an older version cannot be read any more.

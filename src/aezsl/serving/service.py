@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
+from aezsl.encoders.recipe import NamedClasses
 from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.errors import AezslError, DataError
 from aezsl.formats.class_table import read_class_table
@@ -19,7 +20,6 @@ from aezsl.formats.images import UnreadableImageError, read_image
 from aezsl.methods import TargetClassifier
 from aezsl.serving.mlflow_server import JSON, ROWS, read_requests_first, respond
 from aezsl.serving.model_file import load_trained
-from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import (
     DEFAULTS,
     RequestError,

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Encode
+from aezsl.encoders.recipe import NamedClasses, Recipe
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import SHARING, Confidence, probabilities
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
-from aezsl.serving.recipe import NamedClasses, Recipe
 
 #: Classes listed per image in tables of predictions.
 TOP = 5

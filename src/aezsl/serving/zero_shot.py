@@ -12,11 +12,11 @@ from PIL import Image
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Picture
+from aezsl.encoders.recipe import NamedClasses, Recipe
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.methods import METHODS
 from aezsl.serving.model_file import load_trained
-from aezsl.serving.recipe import NamedClasses, Recipe
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)

@@ -12,13 +12,13 @@ from aezsl.data.normalise import Normalisation, Steps, listed_alternatives
 from aezsl.data.problem import Problem
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
+from aezsl.encoders.assembly import assemble_problem
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.recipe import Recipe
 from aezsl.machine.provenance import Cost
 from aezsl.methods import TargetClassifier, ZeroShotClassifier, make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
-from aezsl.serving.assembly import assemble_problem
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)

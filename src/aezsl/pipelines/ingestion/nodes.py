@@ -9,8 +9,8 @@ import pandas as pd
 
 from aezsl.arrays import Mask
 from aezsl.data.benchmark import Benchmark
+from aezsl.data.draws import held_out_mask, long_tail
 from aezsl.errors import DataError, ParameterError
-from aezsl.selection import held_out_mask, long_tail
 
 
 def select_data(benchmark: Benchmark, ingestion: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
@@ -98,7 +98,7 @@ def split_images(images: pd.DataFrame, classes: pd.DataFrame, split: dict[str, A
         held_out = held_out_mask(seen.to_numpy(), split["seen_test_fraction"], split["seed"])
     unseen = role.eq("unseen").to_numpy(dtype=bool)
     test = unseen | images["class_name"].isna().to_numpy(dtype=bool)
-    dropped = _beyond_the_tail(images["class_name"], unseen, split)
+    dropped = _dropped_by_imbalance(images["class_name"], unseen, split)
     return pd.DataFrame(
         {
             "image_id": images["image_id"],
@@ -109,7 +109,7 @@ def split_images(images: pd.DataFrame, classes: pd.DataFrame, split: dict[str, A
     )
 
 
-def _beyond_the_tail(class_names: "pd.Series[str]", unseen: Mask, split: dict[str, Any]) -> Mask:
+def _dropped_by_imbalance(class_names: "pd.Series[str]", unseen: Mask, split: dict[str, Any]) -> Mask:
     """Images of unseen classes that ``test_imbalance`` leaves out."""
     ratio = split["test_imbalance"]
     if not isinstance(ratio, int | float) or ratio < 1:

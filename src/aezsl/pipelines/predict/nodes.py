@@ -13,7 +13,7 @@ from aezsl.serving.model_file import ModelFolder, load_registered
 from aezsl.serving.trained import TrainedModel
 
 
-def find_model(models: ModelFolder, settings: dict[str, Any]) -> TrainedModel:
+def load_named(models: ModelFolder, settings: dict[str, Any]) -> TrainedModel:
     """The model of the method that the command names, or the one of MLflow's registry that it names."""
     if settings["model"]:
         return load_registered(settings["model"])

@@ -2,9 +2,9 @@
 
 from kedro.pipeline import Pipeline, node
 
+from aezsl.encoders.assembly import assemble_problem
 from aezsl.methods import Setting, in_setting
 from aezsl.pipelines import with_fixed
-from aezsl.serving.assembly import assemble_problem
 
 
 def create_pipeline(setting: Setting = "zsl") -> Pipeline:
