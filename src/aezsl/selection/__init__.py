@@ -2,7 +2,7 @@
 
 from aezsl.selection.calibration import validated_constant
 from aezsl.selection.confidence import validated_confidence
-from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail, problem_folds
+from aezsl.selection.folds import class_folds, class_split, problem_folds
 from aezsl.selection.search import (
     Selected,
     cross_validate,
@@ -28,8 +28,6 @@ __all__ = [
     "effective_grid",
     "expected_accuracy",
     "grid_points",
-    "held_out_mask",
-    "long_tail",
     "most_cautious_first",
     "most_central_first",
     "problem_folds",

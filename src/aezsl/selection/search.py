@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array, Labels
-from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, joined, moving_steps
+from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, moving_steps, steps_text
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
 from aezsl.kinds import Values
@@ -264,7 +264,7 @@ def cross_validate(
     table = _points_table(points * len(normalisations))
     if len(normalisations) > 1:
         for place, part in enumerate(PARTS):
-            steps = [joined(normalisation[part]) for normalisation in normalisations]
+            steps = [steps_text(normalisation[part]) for normalisation in normalisations]
             table.insert(place, part, np.repeat(steps, len(points)))
     for f in range(len(folds)):
         table[f"score_{f}"] = scores[:, f]
