@@ -76,7 +76,7 @@ def _require_model(run_params: dict[str, Any], pipeline: Pipeline, catalog: Data
     """Refuse to use a model that nobody has trained, with the command that trains it."""
     settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
     method = settings["method"]
-    registered = settings["model"] and "found_model" in pipeline.all_outputs()  # one of MLflow's: none is needed here
+    registered = settings["model"] and "new_predictions" in pipeline.all_outputs()  # one of MLflow's will do
     if method not in trained and not registered:
         raise NotReadyError(
             f"{method} has not been trained yet: {next_command(run_params, method)}; "

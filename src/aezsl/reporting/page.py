@@ -1,7 +1,7 @@
 """Results on disk -> the page people open."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -14,10 +14,11 @@ from aezsl.machine.provenance import git_commit, now, versions
 from aezsl.methods import METHODS, in_setting
 from aezsl.reporting import figures as style
 from aezsl.reporting.comparison import HEADLINE
-from aezsl.reporting.formatting import Table, full_label
+from aezsl.reporting.formatting import Table, full_label, write_tables
 from aezsl.reporting.pictures import data_uri
 from aezsl.reporting.published import published_column
 from aezsl.reporting.results import Results
+from aezsl.reporting.tables import make_tables
 
 #: Classes shown at each end of the gains; the files hold all.
 MOST_GAINS = 12
@@ -32,6 +33,14 @@ class Picture:
 
     uri: str
     alt: str
+
+
+def make_report(
+    results: Results, settings: Mapping[str, Any], parameters: dict[str, Any]
+) -> tuple[dict[str, str], str]:
+    """The tables as files by name, and the page."""
+    tables = make_tables(results, settings)
+    return write_tables(tables), make_page(results, tables, parameters)
 
 
 def make_page(results: Results, tables: dict[str, Table], parameters: dict[str, Any]) -> str:
