@@ -39,14 +39,7 @@ def test_the_best_few_keep_their_probabilities(ranking):
     answers = Answers.make(ranking, NAMES, 0.5, 0.4)
     few = answers.best(2)
     np.testing.assert_array_equal(few.probabilities, answers.probabilities[:, :2])
-    assert list(few.table())[4:] == [
-        "top_1",
-        "top_2",
-        "top_1_score",
-        "top_2_score",
-        "top_1_probability",
-        "top_2_probability",
-    ]
+    assert list(few.table())[4:] == [f"top_{place}{of}" for of in ("", "_score", "_probability") for place in (1, 2)]
     np.testing.assert_array_equal(answers.best(None).names, answers.names)
 
 

@@ -46,6 +46,20 @@ def load_trained(path: Path) -> TrainedModel:
     return trained
 
 
+def save_fitted(path: Path, model: ZeroShotClassifier) -> None:
+    """A fitted method alone, as one ``.npz`` file."""
+    save_npz(path, *_model_parts(model))
+
+
+def load_fitted(path: Path) -> ZeroShotClassifier:
+    """What ``save_fitted`` saved."""
+    header, arrays = load_npz(path, "a fitted method", VERSION, ("method", "parameters", "scalars"))
+    with _refused(path, "a fitted method"):
+        model = _load_model(header, arrays)
+        check_unchanged(header, arrays)
+    return model
+
+
 def save_classifier(path: Path, classifier: TargetClassifier) -> None:
     """A fitted method after it has met its targets, as one ``.npz`` file."""
     header, arrays = _model_parts(classifier.model)
