@@ -6,7 +6,6 @@ journal knows both before the first of them goes.
 
 import csv
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import Literal
 
 from aezsl.errors import DataError
+from aezsl.formats.class_table import LONGEST, folder_of, is_written
 
 How = Literal["copies", "links", "move"]
 
@@ -35,8 +35,9 @@ def sorted_places(images: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """A name that is one part of a path on every system: no separators, no dots or blanks at its ends."""
-    return re.sub(r"[^\w\u0300-\u036f\u0900-\u0dff +.()-]", "_", name).strip(" .")[:80] or "_"
+    """A name that is one part of a path on every system: no separators, no dots or blanks at its ends, not too long."""
+    written = "".join(letter if letter == "+" or is_written(letter) else "_" for letter in name)
+    return folder_of(written.strip(" .") or "_", LONGEST - 30)  # a number and a suffix may follow
 
 
 def _unused(name: str, used: set[str], suffix: str = "") -> str:
