@@ -2,15 +2,22 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
-from aezsl.encoders.images.encoder import Picture
+from aezsl.arrays import Float32
+from aezsl.encoders.images.encoder import Encode, Picture
 from aezsl.errors import DataError, ParameterError
+from aezsl.evaluation.answers import Answers
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.formats.image_folders import read_new_images
+from aezsl.formats.images import UnreadableImageError
+from aezsl.machine.progress import progress_bar
 from aezsl.methods import METHODS
 from aezsl.serving.classes import Given, find_classes, parsed
 from aezsl.serving.model_file import load_trained
@@ -24,6 +31,9 @@ MODELS = Path("data/06_models")
 DEFAULT_BENCHMARK, DEFAULT_METHOD = "emoji", "aezsl"
 
 Answer = list[dict[str, Any]]
+
+#: Images that are encoded together.
+TOGETHER = 64
 
 
 def classify(
@@ -66,6 +76,66 @@ def classify(
     none = none and NONE_OF_THESE not in targets.names
     answers = trained.answer(features, targets, None).best(top).labels(none)
     return answers[0] if single else answers
+
+
+@dataclass(frozen=True)
+class Named:
+    """The names of a photo, or of all photos of a folder."""
+
+    paths: list[str]
+    shown: list[str]  # the same below the folder
+    answers: Answers
+    none: bool  # whether "none of these" may be said
+    unreadable: dict[str, str]  # path -> why
+    warnings: list[str]  # what a user should know before he trusts the names
+
+    @property
+    def names(self) -> list[str]:
+        """One name per photo, "none of these" where that is so."""
+        pairs = zip(self.answers.predicted.tolist(), self.answers.none_of_these.tolist(), strict=True)
+        return [NONE_OF_THESE if self.none and is_none else str(name) for name, is_none in pairs]
+
+
+def name_images(
+    place: Path,
+    labels: Given,
+    model: TrainedModel | str | Path | None = None,
+    device: str = "auto",
+    together: bool = False,
+) -> Named:
+    """Names of the photo, or of all photos below the folder; what cannot be read is passed over and listed.
+
+    together : name a folder as a whole, where the model can learn from the photos to be named.
+    """
+    folder = place if place.is_dir() else place.parent
+    paths = read_new_images(place).images["path"].tolist() if place.is_dir() else [str(place)]
+    trained = model if isinstance(model, TrainedModel) else find_model(model, Path())
+    if not parsed(labels):
+        raise DataError("labels must be names to choose among, such as 'a red fox, a melon'")
+    targets = find_classes(trained.recipe, labels)
+    features, unreadable = _read_all(trained.encode(device, side_by_side=len(paths) > 1), paths)
+    readable = [path for path in paths if path not in unreadable]
+    if not readable:
+        raise DataError(f"no image can be read: {next(iter(unreadable.values()))}")
+    answers = trained.answer(features, targets, None)
+    shown = [str(Path(path).relative_to(folder)) for path in readable]
+    return Named(readable, shown, answers, NONE_OF_THESE not in targets.names, unreadable, [])
+
+
+def _read_all(encode: Encode, paths: Sequence[str]) -> tuple[Float32, dict[str, str]]:
+    """Features of the images that can be read, and why the others cannot."""
+    found, unreadable = [], {}
+    for start in progress_bar(range(0, len(paths), TOGETHER), desc="photos", disable=len(paths) <= TOGETHER):
+        part = paths[start : start + TOGETHER]
+        try:
+            found.append(encode(part))
+        except UnreadableImageError:
+            for path in part:
+                try:
+                    found.append(encode([path]))
+                except UnreadableImageError as error:
+                    unreadable[path] = str(error)
+    return np.concatenate(found) if found else np.empty((0, 0), dtype=np.float32), unreadable
 
 
 def find_model(given: str | Path | None = None, project: Path = Path()) -> TrainedModel:

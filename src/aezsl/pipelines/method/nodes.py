@@ -1,4 +1,4 @@
-"""The stages of every method: choose parameters, fit on the seen classes, adapt to the targets, rank the test images."""
+"""The stages of every method: choose parameters, fit on seen classes, adapt to the targets, rank the test images."""
 
 from dataclasses import asdict
 from typing import Any, cast
