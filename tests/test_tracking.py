@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from aezsl.errors import NotReadyError
+from aezsl.hooks import database as tracking
+from aezsl.hooks.database import HOST, PID, STARTED, VIEW, prepare_database, save_view, sign_run
+from aezsl.hooks.tracked import TrackedRun
 from aezsl.machine.processes import Process
-from aezsl.runs import tracking
-from aezsl.runs.tracked import TrackedRun
-from aezsl.runs.tracking import HOST, PID, STARTED, VIEW, prepare_database, save_view, sign_run
 
 pytestmark = pytest.mark.slow  # making MLflow's tables takes seconds
 
@@ -124,7 +124,7 @@ def test_other_places_are_left_to_mlflow(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_first_runs_together_and_after_a_kill(tmp_path):
-    program = f"from aezsl.runs.tracking import prepare_database as p; p({uri(tmp_path)!r}, {EXPERIMENT!r})"
+    program = f"from aezsl.hooks.database import prepare_database as p; p({uri(tmp_path)!r}, {EXPERIMENT!r})"
 
     def start():
         return subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)

@@ -11,10 +11,11 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 
 from aezsl.data.benchmark import Candidates
+from aezsl.data.draws import held_out_mask
 from aezsl.data.problem import Problem
 from aezsl.methods import method_class
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
-from aezsl.selection import SelectionStore, held_out_mask
+from aezsl.selection import SelectionStore
 from tests.helpers import ROOT
 from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aezsl.data.draws import held_out_mask
 from aezsl.errors import ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.machine.workers import Workers, working_on
@@ -18,7 +19,6 @@ from aezsl.selection import (
     cross_validate,
     effective_grid,
     grid_points,
-    held_out_mask,
     most_cautious_first,
     most_central_first,
     select_parameters,

@@ -1,53 +1,36 @@
 """Names of images as a table for people, and images sorted by name."""
 
-import re
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import Any
+from typing import Literal
 
-import numpy as np
 import pandas as pd
 
-from aezsl.arrays import Array
 from aezsl.evaluation.confidence import NONE_OF_THESE
-from aezsl.formats.class_table import LONGEST, folder_of, is_written
+from aezsl.formats.sorted_folders import sorted_places
+from aezsl.kinds import Settings, Text
 
 
 def list_names(predictions: pd.DataFrame) -> pd.DataFrame:
     """Image, name with its probability, and the runner-up with its own; the true name where it is known.
 
     The name is "none of these" where the best class is too improbable for one: it stands as ``best`` then and always.
-    Takes the tables of test images (columns top_1, top_2, ...) and of new ones (columns of lists). Where there are no
-    probabilities, in the generalized setting, scores stand instead: they say which of two names is better for an image.
+    Where there are no probabilities, in the generalized setting, scores stand instead: they say which of two names is
+    better for an image.
     """
-    surely = "probability" if predictions["probability"].notna().any() else "score"
-    runners_up, behind = _second(predictions, surely)
+    shown = "probability" if predictions["probability"].notna().any() else "score"
     table = pd.DataFrame(
         {
             "image": predictions["image_id"],
             "name": predictions["predicted"].mask(predictions["none_of_these"].astype(bool), NONE_OF_THESE),
             "best": predictions["predicted"],
-            surely: predictions[surely],
-            "runner_up": runners_up,
-            f"runner_up_{surely}": behind,
+            shown: predictions[shown],
+            "runner_up": predictions.get("top_2"),  # none where there is a single class to choose
+            f"runner_up_{shown}": predictions.get(f"top_2_{shown}"),
         }
     )
     if predictions["true"].notna().any():
         table["true_name"] = predictions["true"]
     return table
-
-
-def _second(predictions: pd.DataFrame, surely: str) -> tuple[list[str | None], Array]:
-    """The second best names, and how sure they are; none where there is a single class to choose."""
-    if "top_2" in predictions:
-        return predictions["top_2"].tolist(), predictions[f"top_2_{surely}"].to_numpy(dtype=np.float64)
-    lists = next((name for name in map(str, predictions) if re.fullmatch(r"top_\d+_probabilities", name)), None)
-    if lists is None:
-        return [None] * len(predictions), np.full(len(predictions), np.nan)
-    names_of = predictions[lists.removesuffix("_probabilities")]
-    pairs = zip(names_of.tolist(), predictions[lists].tolist(), strict=True)
-    second = [(names[1], shares[1]) if len(names) > 1 else (None, np.nan) for names, shares in pairs]
-    return [name for name, _ in second], np.array([share for _, share in second], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -58,34 +41,30 @@ class SortedImages:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def sort_images(predictions: pd.DataFrame, settings: dict[str, Any]) -> SortedImages:
+class PredictSettings(Settings):
+    """Naming new images by a trained model.
+
+    Which model, images and classes is for the command line to say:
+    --params=method=aezsl,predict.images=<folder>,predict.classes=<table>.
+    """
+
+    method: Text = "aezsl"
+    """Whose model is used, by predict and export. It follows from --params=method=..."""
+    model: Text | None = None
+    """Instead, one of MLflow's model registry: models:/<name>/<version>, or models:/<name>@<alias>."""
+    backbone: Text | None = None
+    """The one of training. It must be named where training had its features from a file."""
+    sorted: Literal["copies", "links"] | None = None
+    """copies or links: the images in folders by name too, beside new_predictions.csv."""
+
+
+def sort_images(predictions: pd.DataFrame, settings: PredictSettings) -> SortedImages:
     """A folder for every name that was given, and one for images that show none of the classes.
 
     predictions : with image_id, predicted, none_of_these and path. settings : ``sorted``, how files get there.
     """
-    if settings["sorted"] is None:
+    if settings.sorted is None:
         return SortedImages()
-    folders: dict[str, str] = {}
-    files: dict[str, str] = {}
-    for row in predictions.itertuples():
-        name = NONE_OF_THESE if row.none_of_these else str(row.predicted)
-        folder = folders.setdefault(name, _unused(_plain(name), set(folders.values())))
-        image = PurePath(str(row.image_id))
-        file = _unused(f"{folder}/{_plain('__'.join(image.with_suffix('').parts))}", set(files), image.suffix)
-        files[file] = str(row.path)
-    return SortedImages(settings["sorted"], files)
-
-
-def _plain(name: str) -> str:
-    """A name that is one part of a path on every system: no separators, no dots or blanks at its ends, not too long."""
-    written = "".join(letter if letter == "+" or is_written(letter) else "_" for letter in name)
-    return folder_of(written.strip(" .") or "_", LONGEST - 30)  # a number and a suffix may follow
-
-
-def _unused(name: str, used: set[str], suffix: str = "") -> str:
-    """The name, with a number behind it where another one has it; small and capital letters are one to some systems."""
-    taken, number, found = {other.lower() for other in used}, 1, f"{name}{suffix}"
-    while found.lower() in taken:
-        number += 1
-        found = f"{name} ({number}){suffix}"
-    return found
+    named = predictions["predicted"].mask(predictions["none_of_these"].astype(bool), NONE_OF_THESE)
+    places = sorted_places(predictions["image_id"].astype(str).tolist(), named.astype(str).tolist())
+    return SortedImages(settings.sorted, dict(zip(places, predictions["path"].astype(str), strict=True)))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from aezsl.arrays import Labels
+from aezsl.data.draws import held_out_mask
 from aezsl.data.normalise import Normalisation
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
@@ -13,17 +14,23 @@ from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant
 from aezsl.kinds import Values
 from aezsl.methods import make_method
 from aezsl.methods.core.seen import Targets
-from aezsl.selection.folds import class_split, held_out_mask, problem_folds
+from aezsl.selection.folds import class_split, problem_folds
+from aezsl.selection.settings import CalibrationSettings, SelectionSettings
 from aezsl.selection.validation import Fold, SeenArrays, Trial
 
 
 def validated_constant(
-    name: str, problem: Problem, normalisation: Normalisation, chosen: Values, selection: Values, settings: Values
+    name: str,
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: Values,
+    selection: SelectionSettings,
+    settings: CalibrationSettings,
 ) -> float:
     """What to subtract from seen scores, so that seen and unseen classes compete fairly.
 
     Some seen classes play unseen, a share of the other classes' images play seen test images; the constant is the one
-    that is best on them by ``settings['criterion']``.
+    that is best on them by ``settings.criterion``.
     """
     problem.require("gzsl")
     data = problem.X_train, problem.y_train, problem.S_seen
@@ -31,29 +38,29 @@ def validated_constant(
     curves = [
         curve
         for held_out in problem_folds(problem, selection)
-        for curve in generalized_curves(trial, data, held_out, settings, selection["seed"])
+        for curve in generalized_curves(trial, data, held_out, settings, selection.seed)
     ]
-    return choose_constant(*curves, criterion=settings["criterion"])
+    return choose_constant(*curves, criterion=settings.criterion)
 
 
 def generalized_curves(
-    trial: Trial, data: SeenArrays, held_out: Labels, settings: Values, seed: int
+    trial: Trial, data: SeenArrays, held_out: Labels, settings: CalibrationSettings, seed: int
 ) -> Iterator[SeenUnseenCurve]:
     """Seen and unseen accuracy on a fold of ``data`` at every constant: by normalisation, then by point.
 
     settings : of the calibration. A method with a pool learns from all that is validated on.
     """
     method, points = trial.method, trial.points
-    true, fold = _generalized_fold(data, held_out, settings["seen_test_fraction"], seed, trial.shared)
+    true, fold = _generalized_fold(data, held_out, settings.seen_test_fraction, seed, trial.shared)
     for way, (seen, X, S) in enumerate(fold.examined(trial.normalisations)):
         pool = X if method.transductive else None
         targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False)
         for model in trial.fit_points(seen, way):
             sides = model.adapt_to(targets).rank_sides(X, len(seen.S), 1)
-            yield seen_unseen_curve(true, *sides, len(seen.S), settings["per_class"])
+            yield seen_unseen_curve(true, *sides, len(seen.S), settings.per_class)
 
 
-def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settings: Values) -> list[float]:
+def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settings: CalibrationSettings) -> list[float]:
     """The score of one point in every fold, given its curves.
 
     criterion : ``ausuc``, the area under the curve; or ``harmonic``, the harmonic mean at the constant that the
@@ -66,7 +73,7 @@ def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settin
         )
     if criterion == "ausuc":
         return [ausuc(curve) for curve in curves]
-    constant = choose_constant(*curves, criterion=settings["criterion"])
+    constant = choose_constant(*curves, criterion=settings.criterion)
     return [curve.at(constant).harmonic for curve in curves]
 
 

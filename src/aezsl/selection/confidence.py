@@ -14,6 +14,7 @@ from aezsl.kinds import Values
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method
 from aezsl.selection.folds import LEAST_SEEN, class_split, problem_folds
+from aezsl.selection.settings import ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.validation import Fold
 
@@ -25,8 +26,8 @@ def validated_confidence(
     problem: Problem,
     normalisation: Normalisation,
     chosen: Values,
-    selection: Values,
-    settings: Values,
+    selection: SelectionSettings,
+    settings: ConfidenceSettings,
     store: SelectionStore,
 ) -> Confidence:
     """What makes probabilities of the method's scores, by the rule of ``aezsl.evaluation.confidence``.
@@ -35,16 +36,21 @@ def validated_confidence(
     classes, and names their images among them; all folds are calibrated together. Nothing is calibrated where that
     would cost as much as the training itself, or more than memory holds: methods trained by epochs, problems in files.
     """
-    if not settings["calibrate"] or (reason := _reason_against(name, problem)):
-        if settings["calibrate"]:
+    if not settings.calibrate or (reason := _reason_against(name, problem)):
+        if settings.calibrate:
             log.info("%s: probabilities are not calibrated: %s", name, reason)
         store.forget()
         return Confidence()
-    described = {"way": normalisation, "chosen": dict(chosen), "selection": dict(selection), "settings": dict(settings)}
+    described = {
+        "way": normalisation,
+        "chosen": dict(chosen),
+        "selection": selection.model_dump(),
+        "settings": settings.model_dump(),
+    }
     key = selection_key(problem.seen_fingerprint, name, described)
     table = store.find(key, 1)
     if table is None:
-        found = _validate(make_method(name, **chosen), problem, normalisation, selection, settings["none_share"])
+        found = _validate(make_method(name, **chosen), problem, normalisation, selection, settings.none_share)
         table = pd.DataFrame([{"point": 0, "key": key, **vars(found.confidence), **_measured(found)}])
         store.save(table)
     row = table.iloc[0]
@@ -68,7 +74,11 @@ def _reason_against(name: str, problem: Problem) -> str:
 
 
 def _validate(
-    method: ZeroShotClassifier, problem: Problem, normalisation: Normalisation, selection: Values, none_share: float
+    method: ZeroShotClassifier,
+    problem: Problem,
+    normalisation: Normalisation,
+    selection: SelectionSettings,
+    none_share: float,
 ) -> Calibration:
     rankings, labels = [], []
     with small_products():

@@ -1,10 +1,9 @@
 """One pipeline after the other over class splits, and the table of it."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,23 +17,23 @@ from kedro.utils import load_obj
 
 from aezsl.commands.repeat.finished import FinishedMethods, load_mapping
 from aezsl.commands.repeat.runner import MethodAfterMethod
-from aezsl.commands.repeat.tracking import ParentRun, SplitHooks, close_runs
+from aezsl.commands.repeat.tracking import ParentRun, close_runs
+from aezsl.datasets.files import dataset_path
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import METRICS, GeneralizedOutcome
+from aezsl.hooks.repeat import split_hooks
+from aezsl.hooks.subject import SPLIT_OF_REPEAT, flat_params, short_path
 from aezsl.machine.progress import say
-from aezsl.methods import METHODS
-from aezsl.pipeline_registry import create_pipelines
+from aezsl.methods import METHODS, SETTINGS, MethodRun, Setting, in_setting
+from aezsl.pipeline_registry import register_pipelines
 from aezsl.reporting.over_splits import (
     HEADLINES,
     default_reference,
     describe_splits,
-    setting_of,
     summarise_splits,
     tabulate_splits,
     write_splits,
 )
-from aezsl.runs.commands import flat_params, short_path
-from aezsl.runs.subject import SPLIT_OF_REPEAT
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +65,7 @@ class Repeat:
     ) -> None:
         self._seeds, self._env, self._params = list(seeds), env, params or {}
         self._runner, self._name, self._metric = load_obj(runner, "kedro.runner"), name, metric
-        registered = create_pipelines()
+        registered = register_pipelines()
         if not name.isidentifier() or name in registered:
             raise DataError(f"--name must be one word and not a pipeline's name, got {name!r}")
         for key in ("seed", "folder"):
@@ -77,16 +76,17 @@ class Repeat:
         self._methods = sorted({name.partition(".")[0] for name in outputs if name.endswith(".metrics")})
         if not self._methods:
             raise DataError(f"{', '.join(pipelines)} measures no method, so there is nothing to repeat")
-        self._order = {name: place for place, name in enumerate([*METHODS, *(f"gzsl_{name}" for name in METHODS)])}
+        ordered = [in_setting(name, setting) for setting in SETTINGS for name in METHODS]
+        self._order = {name: place for place, name in enumerate(ordered)}
         self._methods.sort(key=lambda method: self._order.get(method, -1))
-        self._reference = (reference or default_reference(self._methods)).removeprefix("gzsl_")
+        self._reference = MethodRun.parse(reference or default_reference(self._methods)).method
         if self._reference not in (*METHODS, *self._methods):
             raise DataError(f"--reference must be a registered method or one of what is repeated, got {reference!r}")
-        known = _metrics({setting_of(name) for name in self._methods})
+        known = _metrics({MethodRun.parse(name).setting for name in self._methods})
         if metric is not None and metric.rpartition(".")[2] not in known:  # that of a list of candidates has its name
             raise DataError(f"--metric must be what these pipelines measure, got {metric!r}: {_nearest(metric, known)}")
         self._measured: dict[int, dict[str, dict[str, float]]] = {}
-        self._problems: dict[str, dict[str, Any]] = {}  # of the last split, by setting
+        self._problems: dict[Setting, dict[str, Any]] = {}  # of the last split, by setting
 
     def run(self) -> None:
         """All splits, then the tables."""
@@ -117,7 +117,7 @@ class Repeat:
         now = {
             f"{section}.{key}": value
             for section in DATA
-            for key, value in context.params[section].items()
+            for key, value in context.config_loader["parameters"][section].items()
             if f"{section}.{key}" not in ("split.seed", "split.folder")
         }
         former = load_mapping(catalog, "repeat")
@@ -138,8 +138,9 @@ class Repeat:
         with self._session(seed) as session:
             context = session.load_context()
             finished = FinishedMethods(context, context.catalog)
-            settings = {setting_of(name) for name in self._methods}
-            others = [name for name in self._order if setting_of(name) in settings and name not in self._methods]
+            settings = {MethodRun.parse(name).setting for name in self._methods}
+            others = [name for name in self._order if MethodRun.parse(name).setting in settings]
+            others = [name for name in others if name not in self._methods]
             unchanged = finished.unchanged([*self._methods, *others], self._pipeline)
             pending = finished.with_missing_bases(name for name in self._methods if name not in unchanged)
             for name in unchanged:
@@ -164,9 +165,8 @@ class Repeat:
 
         done = set(self._methods) - set(pending)
         nodes = [node for node in self._pipeline.nodes if node.namespace not in done and not finished.draws(node)]
-        pipelines.set_requested([SPLIT_OF_REPEAT])
         pipelines[SPLIT_OF_REPEAT] = Pipeline(nodes)
-        session._hook_manager.register(SplitHooks(parent, f"split {seed}", note, pending))
+        split_hooks.watch(parent, f"split {seed}", note, pending)
         runner = self._runner()
         if type(runner) is SequentialRunner:
             runner = MethodAfterMethod()
@@ -174,7 +174,7 @@ class Repeat:
         close_runs()
 
     def _headline(self, name: str) -> str:
-        return self._metric or HEADLINES[setting_of(name)][0]
+        return self._metric or HEADLINES[MethodRun.parse(name).setting][0]
 
     def _tell(self, seed: int, name: str, how: str) -> None:
         """One line per split and method, with the mean so far."""
@@ -203,7 +203,8 @@ class Repeat:
         notes = {
             setting: describe_splits(self._seeds, overlap, self._metric or HEADLINES[setting][0])
             + (f" Settings: {given}." if given else "")
-            for setting in sorted({setting_of(name) for name in complete})
+            for setting in SETTINGS
+            if setting in {MethodRun.parse(name).setting for name in complete}
         }
         markdown, latex = write_splits(summary, notes, self._metric)
         tables = {"repeat_splits": splits, "repeat_summary": summary, "repeat_text": markdown, "repeat_latex": latex}
@@ -216,7 +217,7 @@ class Repeat:
         found = dict(zip(keys, own["mean"] / 100, strict=True))
         if len(self._seeds) > 1:
             found |= dict(zip(keys + "_std", own["std"] / 100, strict=True))
-        files = [Path(catalog.get(dataset)._filepath) for dataset in tables]  # type: ignore[union-attr]
+        files = [dataset_path(catalog, dataset) for dataset in tables]
         parent.log(found, {"seeds": self._seeds, "reference": self._reference}, files)
         _say(f"\n{markdown}")
         _say("\n".join(f"{what:<11}  {place}" for what, place in zip(PLACES, map(short_path, files), strict=True)))
@@ -228,7 +229,7 @@ def _say(what: str) -> None:
     log.info(what)
 
 
-def _pipeline_of(name: str, registered: dict[str, Pipeline]) -> Pipeline:
+def _pipeline_of(name: str, registered: Mapping[str, Pipeline]) -> Pipeline:
     if name not in registered:
         near = get_close_matches(name, registered, n=1)
         hint = f"did you mean {near[0]}?" if near else "kedro registry list names them"
@@ -236,9 +237,9 @@ def _pipeline_of(name: str, registered: dict[str, Pipeline]) -> Pipeline:
     return registered[name]
 
 
-def _metrics(settings: set[str]) -> list[str]:
+def _metrics(settings: set[Setting]) -> list[str]:
     """Keys of all metrics of these settings."""
-    own = [m for m in METRICS if not m.bound and ("gzsl_" if m.of is GeneralizedOutcome else "") in settings]
+    own = [m for m in METRICS if not m.bound and ("gzsl" if m.of is GeneralizedOutcome else "zsl") in settings]
     return [key for m in own for key in (m.key, *([f"{m.key}_calibrated"] if m.calibrated else []))]
 
 

@@ -76,7 +76,7 @@ class AdaptiveRidge(Adaptive):
 
     """
 
-    lam: Positive = 10.0
+    lam: Positive = 3.0
 
     # The plain method's.
     grid: ClassVar[Mapping[str, list[float]]] = Ridge.grid
@@ -127,8 +127,8 @@ class AdaptiveESZSL(Adaptive, LinearZeroShotClassifier):
 
     """
 
-    gamma: Positive = 1.0
-    lam: Positive = 1.0
+    gamma: Positive = 10.0
+    lam: Positive = 0.1
 
     # ESZSL's.
     grid: ClassVar[Mapping[str, list[float]]] = ESZSL.grid

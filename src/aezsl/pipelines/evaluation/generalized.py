@@ -13,18 +13,23 @@ from aezsl.evaluation.calibration import merge, seen_unseen_curve
 from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
 from aezsl.evaluation.ranking import Ranking
 from aezsl.kinds import Values
-from aezsl.selection import validated_constant
+from aezsl.selection import CalibrationSettings, SelectionSettings, validated_constant
 
 log = logging.getLogger(__name__)
 
 
 def calibrate(
-    problem: Problem, normalisation: Normalisation, chosen: Values, selection: Values, settings: Values, name: str
+    problem: Problem,
+    normalisation: Normalisation,
+    chosen: Values,
+    selection: SelectionSettings,
+    settings: CalibrationSettings,
+    name: str,
 ) -> dict[str, Any]:
     """The constant to subtract from seen scores, from validation classes and held-out training images."""
     constant = validated_constant(name, problem, normalisation, chosen, selection, settings)
-    log.info("%s: calibration constant %.6g (criterion %s)", name, constant, settings["criterion"])
-    return {"calibration_constant": constant, "calibration_criterion": settings["criterion"]}
+    log.info("%s: calibration constant %.6g (criterion %s)", name, constant, settings.criterion)
+    return {"calibration_constant": constant, "calibration_criterion": settings.criterion}
 
 
 def apply_constant(seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any]) -> Ranking:
@@ -34,7 +39,7 @@ def apply_constant(seen: Ranking, unseen: Ranking, problem: Problem, calibration
 
 
 def evaluate_generalized(
-    seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any], settings: dict[str, Any]
+    seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any], settings: CalibrationSettings
 ) -> tuple[dict[str, float], pd.DataFrame, pd.DataFrame]:
     """Metrics with and without calibration; the seen-unseen curve, and which point of it was chosen."""
     if not problem.labelled.any():
@@ -42,8 +47,8 @@ def evaluate_generalized(
     n_seen, constant = len(problem.S_seen), calibration["calibration_constant"]
     known = problem.labelled
     sides = problem.y_test[known], seen.subset(known), unseen.subset(known)
-    metrics = gzsl_metrics(*sides, n_seen, constant, settings["per_class"])
-    curve = seen_unseen_curve(*sides, n_seen, settings["per_class"])
+    metrics = gzsl_metrics(*sides, n_seen, constant, settings.per_class)
+    curve = seen_unseen_curve(*sides, n_seen, settings.per_class)
     table = pd.DataFrame({"constant": curve.constants, "seen": curve.seen, "unseen": curve.unseen})
     points = curve.index(np.array([0.0, constant]))
     marked = table.iloc[points].assign(point=["uncalibrated", "calibrated"], constant=[0.0, constant])

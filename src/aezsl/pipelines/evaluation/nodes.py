@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,14 +11,25 @@ from aezsl.data.benchmark import Candidates
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.errors import DataError
+from aezsl.evaluation.answers import Answers
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking, ScoreTable
+from aezsl.kinds import CountOrNone, Settings
 from aezsl.machine.console import ON_SCREEN
 from aezsl.methods import TargetClassifier
-from aezsl.serving.trained import TOP, TrainedModel
+from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
+
+
+class EvaluationSettings(Settings):
+    """What is listed of the test images."""
+
+    n_confusions: CountOrNone = 20
+    """Most frequent confusions of one class with another that are listed."""
+    scores: bool = False
+    """true: scores.npz beside predictions.csv, the score of every test image for every class."""
 
 
 def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedModel) -> pd.DataFrame:
@@ -28,26 +38,11 @@ def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedMod
     Probabilities are calibrated among unseen classes: in the generalized setting there are none.
     """
     among_unseen = problem.setting == "zsl"
-    shares = trained.probabilities(ranking) if among_unseen else np.full(ranking.scores.shape, np.nan)
-    names = np.array([*problem.target_names, None], dtype=object)  # None is the name of label -1
-    n_listed = min(TOP, ranking.classes.shape[1])
-    top = {f"top_{k + 1}": names[ranking.classes[:, k]] for k in range(n_listed)}
-    scores = {f"top_{k + 1}_score": ranking.scores[:, k] for k in range(n_listed)}
-    surely = {f"top_{k + 1}_probability": shares[:, k] for k in range(n_listed)}
-    return pd.DataFrame(
-        {
-            "image_id": problem.test_ids,
-            "true": names[problem.y_test],
-            "predicted": names[ranking.classes[:, 0]],
-            "score": ranking.scores[:, 0],
-            "probability": shares[:, 0],
-            "none_of_these": shares[:, 0] < trained.confidence.threshold,
-            **top,
-            **scores,
-            **surely,
-            "label_space": "unseen" if among_unseen else "seen + unseen",
-        }
-    )
+    names = problem.target_names
+    answers = trained.answers(ranking, names) if among_unseen else Answers.make(ranking, names, None, 0.0)
+    true = np.array([*names, None], dtype=object)[problem.y_test]  # None is the name of label -1
+    space = {"label_space": "unseen" if among_unseen else "seen + unseen"}
+    return pd.DataFrame({"image_id": problem.test_ids, "true": true, **answers.table(), **space})
 
 
 def score_targets(
@@ -55,10 +50,10 @@ def score_targets(
     ranking: Ranking,
     problem: Problem,
     normalisation: Normalisation,
-    settings: dict[str, Any],
+    settings: EvaluationSettings,
 ) -> ScoreTable | tuple[()]:
     """The scores of every test image for every class, where ``evaluation.scores`` asks for them."""
-    if not settings["scores"] or not len(problem.X_test):
+    if not settings.scores or not len(problem.X_test):
         return ()
     scores = classifier.scores(problem.normalised(normalisation).X_test).astype(np.float32)
     return ScoreTable(problem.test_ids, problem.target_names, scores, ranking.classes[:, 0], problem.y_test)
@@ -129,7 +124,7 @@ def tabulate_candidates(*metrics: dict[str, float], methods: Sequence[str]) -> p
     return table
 
 
-def list_errors(ranking: Ranking, problem: Problem, settings: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def list_errors(ranking: Ranking, problem: Problem, settings: EvaluationSettings) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Accuracy per class, best first, and the most frequent confusions; empty without test labels."""
     names = problem.target_names
     known = problem.labelled
@@ -143,5 +138,5 @@ def list_errors(ranking: Ranking, problem: Problem, settings: dict[str, Any]) ->
             "accuracy": class_accuracies(true, predicted, len(names)),
         }
     )
-    worst = confusions(true, predicted, names, settings["n_confusions"])
+    worst = confusions(true, predicted, names, settings.n_confusions)
     return per_class.sort_values("accuracy", ascending=False, kind="stable"), worst
