@@ -9,11 +9,11 @@ import pytest
 
 from aezsl.encoders.texts import encoder
 from aezsl.errors import DataError
+from aezsl.hooks.closing import Closing
+from aezsl.hooks.crash import make_hook
 from aezsl.machine import console, progress
 from aezsl.machine.console import ON_SCREEN, VERBOSE, OnScreen
 from aezsl.methods import make_method
-from aezsl.runs.closing import Closing
-from aezsl.runs.crash import make_hook
 from aezsl.selection import cross_validate
 
 
