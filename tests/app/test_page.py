@@ -153,7 +153,7 @@ def test_photos_are_refined_together_by_a_method_that_can(page):
 
 def test_the_table_has_a_line_per_photo_and_no_formula(page):
     photos = [send(page, picture(name))["photo"] for name in ("plum", "teal")]
-    classes = [*NEW, ["=1+1", "green pale"]]
+    classes = [*NEW, ["=1+1", "red green pale"]]
     text = ask(page, "table", photos=photos, classes=classes, files=["=a.png", "b.png"])["csv"]
     lines = list(csv.DictReader(io.StringIO(text)))
     assert [line["file"] for line in lines] == ["'=a.png", "b.png"]
