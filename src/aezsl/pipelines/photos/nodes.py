@@ -69,7 +69,9 @@ def list_photos(settings: PhotosSettings) -> tuple[pd.DataFrame, list[str]]:
     if not labels:
         raise ParameterError("photos.labels is empty, and the photos lie in no folders whose names could be labels")
     known = {label.casefold(): label for label in labels}
-    return images.assign(class_name=[known.get(folder.casefold()) for folder in folders]), labels
+    return images.assign(
+        class_name=pd.Series([known.get(folder.casefold()) for folder in folders], images.index, object)
+    ), labels
 
 
 def _labels(given: str | list[str]) -> list[str]:
