@@ -89,7 +89,7 @@ def name(
     device: str,
 ) -> None:
     """Name all photos of a folder, one line each; sort them into folders by name."""
-    target = to or folder.with_name(f"{folder.resolve().name}_sorted")
+    target = to or folder.resolve().with_name(f"{folder.resolve().name}_sorted")
     if undo:
         from aezsl.errors import AezslError
         from aezsl.formats.sorted_folders import undo_moves
@@ -173,7 +173,7 @@ def _sort(named: "Named", folder: Path, target: Path, how: Any) -> None:
     from aezsl.errors import AezslError
     from aezsl.formats.sorted_folders import sort_files, sorted_places
 
-    places = sorted_places([str(Path(path).relative_to(folder)) for path in named.paths], named.names)
+    places = sorted_places(named.shown, named.names)
     try:
         sort_files(target, dict(zip(places, named.paths, strict=True)), how)
     except AezslError as error:

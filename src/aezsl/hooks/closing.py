@@ -21,7 +21,7 @@ from aezsl.machine.console import VERBOSE
 from aezsl.machine.progress import report, say
 from aezsl.methods import MethodRun, in_setting
 from aezsl.pipeline_registry import ENTRIES, OF_METHODS
-from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
+from aezsl.reporting.closing import MethodResult, better_method, describe_pool, photo_results, results_table
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
 from aezsl.selection import SelectionSettings, expected_accuracy, problem_folds
 
@@ -71,6 +71,7 @@ class Closing:
         blocks = [
             *_results(outputs, catalog, run_params),
             *_named(outputs, catalog),
+            _photos(outputs, catalog),
             _registered(outputs, catalog, run_params),
             _places(outputs, catalog, main_method(run_params)),
             "\n".join(_next_commands(outputs, catalog, run_params)),
@@ -165,6 +166,13 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
                     but = f": every one, as nothing showed when to say {NONE_OF_THESE!r}"
                 sentences.append(f"{len(unknown):,} image{'s' if len(unknown) > 1 else ''} named{but}")
     return list(dict.fromkeys(sentences))  # a method and its base say the same
+
+
+def _photos(outputs: set[str], catalog: DataCatalog) -> str:
+    """How right the photo model was, beside one mapping without weights; only where the photos' names are known."""
+    if "photo_table" not in outputs:
+        return ""
+    return photo_results(catalog.load("photo_table"))
 
 
 def _registered(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> str:

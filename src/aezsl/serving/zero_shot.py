@@ -1,6 +1,7 @@
 """One line to classify: images and the labels to choose among in, labels with scores out."""
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -119,7 +120,7 @@ def name_images(
     if not readable:
         raise DataError(f"no image can be read: {next(iter(unreadable.values()))}")
     answers = trained.answer(features, targets, None)
-    shown = [str(Path(path).relative_to(folder)) for path in readable]
+    shown = [os.path.relpath(path, folder) for path in readable]
     return Named(readable, shown, answers, NONE_OF_THESE not in targets.names, unreadable, trained.doubts(targets))
 
 
