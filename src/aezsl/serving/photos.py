@@ -77,6 +77,7 @@ def make_photo_model(network: str = NETWORK) -> TrainedModel:
     from aezsl.encoders.knowledge.heads import named_classifiers
     from aezsl.encoders.recipe import Recipe
     from aezsl.encoders.texts.fingerprints import with_fingerprints
+    from aezsl.methods.heads.methods import AEZSLHeads
 
     named = named_classifiers(network)
     seen = seen_classifiers(named)
@@ -100,7 +101,7 @@ def make_photo_model(network: str = NETWORK) -> TrainedModel:
         class_vectors=seen.S.astype(np.float32),
         example=np.maximum(seen.rows[:2], 0).astype(np.float32),
     )
-    return TrainedModel(make_method("aezsl_heads").fit(seen), recipe, CONFIDENCE)
+    return TrainedModel(AEZSLHeads().fit(seen), recipe, CONFIDENCE)
 
 
 #: Found on photos of ImageNet's classes that were held out (``python -m tests.benchmarks.bench_photo_choice``).
