@@ -107,6 +107,8 @@ class Recipe:
         """
         if classes is None:
             classes = self.classes.loc[self.classes["role"] == "unseen", ["class_name"]]
+            if classes.empty:
+                raise DataError("this model has no unseen classes of its own: give the classes to choose among")
         names, rows = classes["class_name"].tolist(), self._rows_of_training(classes)
         vectors = self.class_vectors[rows]
         if (new := rows < 0).any():
