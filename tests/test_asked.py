@@ -2,13 +2,13 @@
 
 import click
 import pytest
+from aezsl.commands.given import read_by
+from aezsl.runs import asked
+from aezsl.runs.asked import CHOICES, check_choice, check_pipelines, check_versions
 from kedro.framework.cli.utils import _config_file_callback, _split_load_versions, _split_params
 from kedro.pipeline import Pipeline, node
 
-from aezsl.commands.given import read_by
 from aezsl.errors import ParameterError
-from aezsl.runs import asked
-from aezsl.runs.asked import CHOICES, check_choice, check_pipelines, check_versions
 
 
 def copy(value):

@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from aezsl.datasets.inputs import NewImagesDataset
 from aezsl.errors import NotReadyError
 from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask
+from aezsl.hooks.subject import describe_run, main_method, methods_with_runs
 from aezsl.machine.provenance import Cost
 from aezsl.pipelines import export, predict
-from aezsl.hooks.subject import describe_run, main_method, methods_with_runs
 from aezsl.serving.model_file import ModelFolder
 
 

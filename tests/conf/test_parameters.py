@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 import yaml
+from aezsl.runs.parameters.sections import GIVEN
 
 from aezsl.encoders.texts.semantics import KINDS
 from aezsl.methods import method_class
-from aezsl.runs.parameters.sections import GIVEN
 from tests.helpers import ROOT
 
 CONF = ROOT / "conf"

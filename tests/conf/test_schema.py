@@ -6,16 +6,16 @@ import shutil
 import click
 import pytest
 import yaml
+from aezsl.commands.given import check_runner, read_by, split_params
+from aezsl.runs.parameters import check_configuration, sections
 from kedro.framework.cli.utils import _split_params
 from omegaconf import OmegaConf
 
 from aezsl import settings
-from aezsl.commands.given import check_runner, read_by, split_params
 from aezsl.config.loader import ConfigLoader
 from aezsl.errors import ParameterError
 from aezsl.kinds import Count, Fraction, Positive, accepts, choice, describe, joined, list_of
 from aezsl.methods import METHODS
-from aezsl.runs.parameters import check_configuration, sections
 from tests.helpers import ROOT
 
 CONF = ROOT / "conf"
