@@ -60,9 +60,10 @@ class Declared(BaseEstimator):
     def settings(cls) -> type["MethodSettings"]:
         """The class of a section of parameters for this method: values that are fixed, and ``grid``."""
         kinds = {parameter.name: kind_of(parameter) for parameter in cls.declared()}
-        values = {name: (Annotated[list[kind], MinLen(1)] | None, None) for name, kind in kinds.items()}  # type: ignore[valid-type]
+        # None stands for what nobody gave: pydantic checks no default, so that a null given must fit the kind.
+        values = {name: (Annotated[list[kind], MinLen(1)], None) for name, kind in kinds.items()}  # type: ignore[valid-type]
         grid = create_model(f"{cls.__name__}Grid", __base__=Settings, **values)  # type: ignore[call-overload]
-        fields = {name: (kind | None, None) for name, kind in kinds.items()}
+        fields = {name: (kind, None) for name, kind in kinds.items()}
         return create_model(  # type: ignore[no-any-return, call-overload]
             f"{cls.__name__}Settings", __base__=MethodSettings, **fields, grid=(grid, grid())
         )
