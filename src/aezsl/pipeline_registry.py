@@ -10,7 +10,7 @@ from functools import cache, partial
 
 from kedro.pipeline import Pipeline, pipeline
 
-from aezsl.methods import METHODS, UNPAIRED
+from aezsl.methods import METHODS, SETTINGS, UNPAIRED, MethodRun, Setting, in_setting
 from aezsl.pipelines import (
     end_to_end,
     evaluation,
@@ -58,24 +58,19 @@ class Entry:
     shows: Mapping[str, str] = field(default_factory=lambda: OF_METHODS)  # dataset -> what it is
 
 
-def create_method_pipeline(name: str, setting: str = "zsl") -> Pipeline:
+def create_method_pipeline(name: str, setting: Setting = "zsl") -> Pipeline:
     """Select, fit, adapt, rank, evaluate: the stages of one method, under a namespace of its own.
 
     A method that refines another one brings that one's pipeline along, results and all.
     """
-    entry = METHODS[name]
-    prefix = "" if setting == "zsl" else f"{setting}_"
-    inputs = {
-        "problem": f"{prefix}problem",
-        "problem_recipe": f"{prefix}problem_recipe",
-        "images": "images",
-        "candidates": "candidates",
-    }
+    entry, run = METHODS[name], MethodRun(name, setting)
+    inputs = {dataset: in_setting(dataset, setting) for dataset in ("problem", "problem_recipe")}
+    inputs |= {"images": "images", "candidates": "candidates"}
     before, stages = Pipeline([]), method.create_pipeline(entry, setting)
-    if entry.refines:
-        before = create_method_pipeline(entry.refines, setting)
+    if run.base:
+        before = create_method_pipeline(run.base.method, setting)
         parts = ("model", "alternatives", "normalisation", "classifier")
-        inputs |= {f"base_{part}": f"{prefix}{entry.refines}.{part}" for part in parts}
+        inputs |= {f"base_{part}": f"{run.base.name}.{part}" for part in parts}
     if entry.pool:
         stages += label_refinement.create_pipeline(entry)
     stages += evaluation.create_pipeline(name, setting)
@@ -84,7 +79,7 @@ def create_method_pipeline(name: str, setting: str = "zsl") -> Pipeline:
     shared = {f"params:{key}": f"params:{key}" for key in SHARED if f"params:{key}" in used}
     return before + pipeline(
         stages,
-        namespace=prefix + name,
+        namespace=run.name,
         inputs=inputs,
         parameters=shared | {"params:method": f"params:{name}"},
     )
@@ -118,14 +113,14 @@ def union(*pipelines: Pipeline) -> Pipeline:
 
 
 @cache
-def data_pipeline(setting: str) -> Pipeline:
+def data_pipeline(setting: Setting) -> Pipeline:
     """Raw files -> the problem that all methods of a setting share."""
     stages = (ingestion, feature_extraction, semantic_embedding)
     return union(*(stage.create_pipeline() for stage in stages), problem.create_pipeline(setting))
 
 
 @cache
-def whole_pipeline(name: str, setting: str = "zsl") -> Pipeline:
+def whole_pipeline(name: str, setting: Setting = "zsl") -> Pipeline:
     """Raw files -> metrics of one method."""
     return union(data_pipeline(setting), create_method_pipeline(name, setting))
 
@@ -229,8 +224,11 @@ class Pipelines(MutableMapping[str, Pipeline]):
 
     def __init__(self) -> None:
         self._makers: dict[str, Callable[[], Pipeline]] = {
-            **{name: partial(whole_pipeline, name) for name in METHODS},
-            **{f"gzsl_{name}": partial(whole_pipeline, name, "gzsl") for name in METHODS},
+            **{
+                in_setting(name, setting): partial(whole_pipeline, name, setting)
+                for setting in SETTINGS
+                for name in METHODS
+            },
             **{entry.name: cache(entry.make) for entry in ENTRIES},
             "__default__": partial(whole_pipeline, DEFAULT_METHOD),
         }

@@ -28,7 +28,7 @@ console.install()
 # Kedro calls the last of this list first, and of those that want to be first the last: what is refused need not wait
 # for its turn. kedro-mlflow's own hook gives way to ours, which logs every setting under its name.
 HOOKS = (TakeTurns(), Checks(), split_hooks, RunRecorder(), OneThreadPerTask(), Closing(), ParameterLogging())
-DISABLE_HOOKS_FOR_PLUGINS = ("kedro-mlflow",)
+DISABLE_HOOKS_FOR_PLUGINS = ("kedro-mlflow", "kedro_mlflow")  # as its metadata writes the name, by version
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

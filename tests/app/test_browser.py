@@ -329,9 +329,9 @@ def test_a_photo_that_is_there_already_is_shown_once_and_that_is_said(page, phot
 
 def test_an_answer_that_is_too_improbable_is_no_name_anywhere(page):
     script = "const [answer, done] = arguments; import('/common.js').then(({ named }) => done(named(answer)))"
-    answer = {"names": ["plum", "teal"], "shares": [0.5, 0.5], "none": True}
+    answer = {"names": ["plum", "teal"], "probabilities": [0.5, 0.5], "none_of_these": True}
     assert page.browser.execute_async_script(script, answer) == "none of these (best: plum 50%)"
-    assert page.browser.execute_async_script(script, answer | {"none": False}) == "plum 50%"
+    assert page.browser.execute_async_script(script, answer | {"none_of_these": False}) == "plum 50%"
 
 
 def fill_in(page, photos, name_of_all, names=("ruby", "grass", "sea", "rose", "plum")):

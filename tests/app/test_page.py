@@ -98,11 +98,11 @@ def test_names_are_those_of_predict(page, place):
     photo = send(page, picture("teal", 3), "colours/aezsl")["photo"]
     answer = ask(page, "scores", model="colours/aezsl", photos=[photo], classes=NEW)["answers"][0]
     features = np.array([Library(place).open("colours/aezsl").encode(picture("teal", 3))])
-    expected = trained.classify(features, trained.recipe.targets(), 3)
-    assert answer["names"] == expected["top_3"][0]
-    assert sum(answer["shares"]) == pytest.approx(1)
-    assert answer["shares"] == sorted(answer["shares"], reverse=True)
-    best, middle, least = expected["top_3_scores"][0]
+    expected = trained.answer(features, trained.recipe.targets(), 3)
+    assert answer["names"] == expected.names[0].tolist()
+    assert sum(answer["probabilities"]) == pytest.approx(1)
+    assert answer["probabilities"] == sorted(answer["probabilities"], reverse=True)
+    best, middle, least = expected.scores[0]
     assert answer["lengths"] == pytest.approx([1, (middle - least) / (best - least), 0])
 
 

@@ -26,8 +26,8 @@ import psutil
 from aezsl.data.normalise import fit_normaliser
 from aezsl.datasets.mlflow_model import MlflowModelDataset
 from aezsl.encoders.images.encoder import make_encoder
+from aezsl.encoders.recipe import Recipe
 from aezsl.methods import make_method
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 from tests.benchmarks.bench_extraction import bare_pillow, bare_speeds, make_photo, measured
 from tests.benchmarks.measuring import make_problem

@@ -41,7 +41,7 @@ def trained(name):
 @cache
 def _answers(name):
     model, data = trained(name)
-    return model.classify(data.X_new[:5], model.recipe.targets())
+    return model.answer(data.X_new[:5], model.recipe.targets()).table()
 
 
 def model_file(rng):
@@ -53,7 +53,7 @@ def model_file(rng):
         path = Path(folder) / "model.npz"
         save_trained(path, model)
         rewritten = _spoil(path, rng)
-        found = load_trained(path).classify(data.X_new[:5], model.recipe.targets())
+        found = load_trained(path).answer(data.X_new[:5], model.recipe.targets()).table()
     if rewritten:
         return len(found) == len(expected) and bool(np.isfinite(found["score"]).all())
     return found["predicted"].tolist() == expected["predicted"].tolist() and same_numbers(

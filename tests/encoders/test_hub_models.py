@@ -12,15 +12,15 @@ from PIL import Image
 
 import aezsl
 from aezsl.data.normalise import Normaliser
-from aezsl.encoders import pretrained as torchvision  # noqa: F401  # transformers imports torchvision, unguarded
+from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.encoder import make_encoder
+from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.encoder import load_encoder
 from aezsl.encoders.texts.fingerprints import with_fingerprints
 from aezsl.encoders.texts.semantics import embed_classes
 from aezsl.errors import DataError
 from aezsl.methods import make_method
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.pretrained import save_pair, save_tokenizer, save_tower, save_vision, without_weights
 from tests.helpers.recipes import make_recipe

@@ -9,11 +9,11 @@ from starlette.testclient import TestClient
 
 from aezsl.app.library import Place
 from aezsl.data.normalise import fit_normaliser
+from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.semantics import embed_classes
 from aezsl.formats.images import read_image
 from aezsl.methods import make_method
 from aezsl.serving.model_file import save_trained
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 COLOURS = {

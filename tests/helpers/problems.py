@@ -11,12 +11,13 @@ from kedro.runner import SequentialRunner
 
 from aezsl.config.schema import shared_sections
 from aezsl.data.benchmark import Candidates
+from aezsl.data.draws import held_out_mask
 from aezsl.data.problem import Problem
 from aezsl.methods import method_class
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.pipelines.sensitivity.nodes import SensitivitySettings
 from aezsl.reporting.gallery import GallerySettings
-from aezsl.selection import SelectionStore, held_out_mask
+from aezsl.selection import SelectionStore
 from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.data.normalise import fit_normaliser
-from aezsl.serving.recipe import Recipe
+from aezsl.encoders.recipe import Recipe
 from tests.synthetic import make_synthetic
 
 

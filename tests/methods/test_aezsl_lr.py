@@ -130,9 +130,9 @@ def test_unknown_parameters_are_refused():
 
 def test_refinement_s_parameters_are_checked_around_a_fitted_base_and_when_loaded(data, model):
     base = make_method("aezsl", **LAMBDAS).fit(*data[:3])
-    with pytest.raises(ParameterError, match="^nu of AEZSLLR"):
+    with pytest.raises(ParameterError, match=r"^nu of AEZSLLR"):
         make_method("aezsl_lr", nu=0.0).fit_around(base, SeenData(*data[:3]))
-    with pytest.raises(ParameterError, match="^k of AEZSLLR"):
+    with pytest.raises(ParameterError, match=r"^k of AEZSLLR"):
         make_method("aezsl_lr", k=0).set_state(model.get_state())
 
 

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
+from aezsl.data.draws import long_tail
 from aezsl.errors import AezslError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.methods.propagation.neighbours import neighbour_graph
 from aezsl.methods.propagation.stage import BalancedPropagation
-from aezsl.selection import class_folds, cross_validate, long_tail
+from aezsl.selection import class_folds, cross_validate
 from tests.methods.contract import MethodContract
 from tests.synthetic import make_synthetic
 

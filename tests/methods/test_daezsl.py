@@ -194,7 +194,7 @@ def test_seeds_differ():
 
 def test_parameters_are_checked_before_training_end_to_end():
     data = make_synthetic()
-    with pytest.raises(ParameterError, match="^epochs of DAEZSL"):
+    with pytest.raises(ParameterError, match=r"^epochs of DAEZSL"):
         make_method("daezsl", epochs=0).fit_end_to_end(StoredFeatures(data.X), data.y, data.S)
 
 

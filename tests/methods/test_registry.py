@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aezsl.methods import METHODS, make_method, method_class
+from aezsl.methods import METHODS, SETTINGS, MethodRun, make_method, method_class
 from aezsl.selection import effective_grid
 from tests.methods.contract import MethodContract
 
@@ -73,3 +73,13 @@ def test_unknown_names_are_refused():
         make_method("nope")
     with pytest.raises(ValueError, match="has no parameter speed"):
         make_method("eszsl", speed=3)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("method", [*METHODS, "aezsl_sim_none"])
+def test_a_name_says_its_method_and_setting(method, setting):
+    run = MethodRun(method, setting)
+    assert MethodRun.parse(run.name) == run
+    assert (run.entry is None) == (method not in METHODS)
+    refined = method in METHODS and METHODS[method].refines
+    assert run.base == (MethodRun(refined, setting) if refined else None)

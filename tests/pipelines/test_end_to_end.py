@@ -67,6 +67,6 @@ def test_the_recipe_finds_the_network_that_was_trained(project, monkeypatch):
     images = pd.read_parquet("data/03_primary/own/images.parquet").set_index("image_id").loc[expected["image_id"]]
     preprocess, run = recipe.make_encoder().backbones[0].load()
     features = run(np.stack([preprocess(read_image(path)) for path in images["path"]]))
-    named = trained.classify(features, recipe.targets())
-    assert named["predicted"].tolist() == expected["predicted"].tolist()
+    named = trained.answer(features, recipe.targets())
+    assert named.predicted.tolist() == expected["predicted"].tolist()
     np.testing.assert_allclose(named["score"], expected["score"], rtol=1e-4, atol=1e-6)

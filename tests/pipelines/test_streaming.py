@@ -25,7 +25,7 @@ import numpy as np, pandas as pd, torch, pyarrow.parquet, aezsl.methods.daezsl.t
 from aezsl.datasets.places import MappedArraysDataset
 from aezsl.data.vector_store import VectorStore
 from aezsl.pipelines.method.nodes import adapt, fit_by_epochs, rank_targets
-from aezsl.serving.assembly import assemble_problem
+from aezsl.encoders.assembly import assemble_problem
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.data.vectors import Vectors
 folder, allowed = Path(sys.argv[1]), int(sys.argv[2])

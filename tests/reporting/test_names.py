@@ -31,13 +31,13 @@ def test_without_probabilities_there_are_scores():
     assert table["runner_up_score"].tolist() == [0.4, 0.25]
 
 
-def test_new_images_have_their_names_in_lists():
+def test_new_images_have_no_true_name_and_a_single_class_no_runner_up():
     row = {"image_id": ["a"], "true": [None], "predicted": ["x"], "score": [1.0]}
     row |= {"probability": [0.75], "none_of_these": [False]}
-    two = list_names(pd.DataFrame(row | {"top_5": [["x", "y"]], "top_5_probabilities": [[0.75, 0.25]]}))
+    two = list_names(pd.DataFrame(row | {"top_1": ["x"], "top_2": ["y"], "top_2_probability": [0.25]}))
     assert (two["runner_up"].item(), two["runner_up_probability"].item()) == ("y", 0.25)
     assert "true_name" not in two
-    one = list_names(pd.DataFrame(row | {"top_5": [["x"]], "top_5_probabilities": [[1.0]]}))
+    one = list_names(pd.DataFrame(row | {"top_1": ["x"]}))
     assert one["runner_up"].item() is None
 
 

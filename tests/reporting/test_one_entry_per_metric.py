@@ -22,7 +22,9 @@ NEW = (
     Metric("quiet", "Quiet", ConventionalOutcome, ("large_scale",), lambda o: 0.5, on_page=False),
     Metric("untold", "Untold", ConventionalOutcome, (), lambda o: 0.5),
     Metric("undefined", "Undefined", ConventionalOutcome, ("table1",), lambda o: np.nan),
-    Metric("gzsl_toy", "Toy", GeneralizedOutcome, ("generalized",), lambda o: o.constant / 10, calibrated=True),
+    Metric(
+        "gzsl_toy", "Toy", GeneralizedOutcome, ("generalized",), lambda o: o.constant / 10, True, True, column="toy"
+    ),
 )
 
 

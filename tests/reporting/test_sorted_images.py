@@ -41,7 +41,7 @@ def test_images_lie_in_folders_by_name(tmp_path, how):
 
 def test_no_image_leaves_its_folder(tmp_path):
     dataset = SortedImagesDataset(filepath=str(tmp_path / "sorted"))
-    with pytest.raises(DatasetError, match="out.png"):
+    with pytest.raises(DatasetError, match=r"out\.png"):
         dataset.save(SortedImages("copies", {"../out.png": str(tmp_path / "a.png")}))
     assert not list(tmp_path.iterdir())
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.data.draws import held_out_mask
 from aezsl.data.normalise import fit_normaliser
 from aezsl.errors import DataError
 from aezsl.evaluation.calibration import ausuc, choose_constant, seen_unseen_curve
@@ -15,7 +16,6 @@ from aezsl.selection import (
     class_folds,
     class_split,
     grid_points,
-    held_out_mask,
     select_parameters,
     validated_constant,
 )

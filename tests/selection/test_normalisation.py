@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.normalise import NormaliseSettings, fit_normaliser, joined
+from aezsl.data.normalise import NormaliseSettings, fit_normaliser, steps_text
 from aezsl.data.vectors import Vectors
+from aezsl.encoders.assembly import assemble_problem
 from aezsl.encoders.images.backbones import ExtractionSettings
 from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.errors import DataError
@@ -28,7 +29,6 @@ from aezsl.selection import (
     suitable_normalisations,
 )
 from aezsl.selection.ties import clearly_best
-from aezsl.serving.assembly import assemble_problem
 from tests.helpers.problems import FEATURES, dimmed, make_raw
 from tests.synthetic import make_synthetic
 
@@ -83,7 +83,7 @@ def test_every_combination_has_the_scores_of_its_literal_validation(name, grid, 
     by_way = expected.reshape(len(raw.normalisations), -1)
     assert selected.normalisation == raw.normalisations[literal_choice(raw, by_way.max(axis=1))]
     assert chosen["mean"] == pytest.approx(by_way.max(axis=1)[literal_choice(raw, by_way.max(axis=1))])
-    assert [chosen["features"], chosen["semantics"]] == [joined(steps) for steps in selected.normalisation.values()]
+    assert [chosen["features"], chosen["semantics"]] == [steps_text(steps) for steps in selected.normalisation.values()]
     assert selected.parameters == {key: chosen[key] for key in grid}
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import strategies as st
 
+from aezsl.data.draws import held_out_mask
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.machine.workers import Workers, working_on
@@ -19,7 +20,6 @@ from aezsl.selection import (
     cross_validate,
     effective_grid,
     grid_points,
-    held_out_mask,
     most_cautious_first,
     most_central_first,
     select_parameters,

@@ -9,7 +9,7 @@ from aezsl.datasets.mlflow_model import MlflowModelDataset
 from aezsl.errors import DataError, ParameterError
 from aezsl.hooks.closing import _registered
 from aezsl.methods import make_method
-from aezsl.pipelines.predict.nodes import find_model
+from aezsl.pipelines.predict.nodes import load_named
 from aezsl.serving.model_file import load_registered
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.recipes import make_recipe
@@ -37,11 +37,11 @@ def test_versions_are_kept_and_used_by_predict(tmp_path, monkeypatch, empty_runs
         for gamma in (0.1, 10.0):
             trained = TrainedModel(make_method("eszsl", gamma=gamma).fit(X, data.y, S), recipe)
             dataset.save(trained)
-            expected[gamma] = trained.classify(data.X_new, recipe.targets())["score"]
+            expected[gamma] = trained.answer(data.X_new, recipe.targets()).scores[:, 0]
         for version, scores in zip((1, 2), expected.values(), strict=True):
             settings = {"model": f"models:/bird's/{version}", "method": "eszsl"}
-            found = find_model(None, settings)
-            np.testing.assert_allclose(found.classify(data.X_new, found.recipe.targets())["score"], scores)
+            found = load_named(None, settings)
+            np.testing.assert_allclose(found.answer(data.X_new, found.recipe.targets()).scores[:, 0], scores)
         assert dataset.registered == "models:/bird's/2"
         export = ({"mlflow_model"}, DataCatalog({"mlflow_model": dataset}), {"env": "own"})
         told = "kedro run --env=own --pipeline=predict --params=predict.model=models:/bird's/2,predict.images=<folder>"

@@ -13,8 +13,8 @@ from PIL import Image
 from aezsl.datasets.mlflow_model import MlflowModelDataset
 from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.encoder import ImageEncoder
+from aezsl.encoders.recipe import Recipe
 from aezsl.methods import make_method
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.requests import RequestError
 from aezsl.serving.service import ServedModel
 from aezsl.serving.trained import TrainedModel
@@ -63,8 +63,8 @@ def test_classes_are_adapted_to_once_and_those_of_training_before_the_first_requ
                 before = len(adapted)
                 answer = served.predict(rows, params)
                 assert len(adapted) - before == cost + pooled
-        expected = TrainedModel(model, recipe).classify(data.X_new[:5], recipe.targets())
-        assert answer["score"].tolist() == expected["score"].tolist()
+        expected = TrainedModel(model, recipe).answer(data.X_new[:5], recipe.targets())
+        assert answer["score"].tolist() == expected.scores[:, 0].tolist()
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ GOOD = [0.1] * 24
         (rows(GOOD), {"top": True}, "top must be a whole number"),
         (rows(GOOD), {"top": "3"}, "top must be a whole number"),
         (rows(GOOD), {"classes": 5}, "classes must be a table as text, or a list, got int"),
-        (rows(GOOD), {"classes": "[1"}, "begins like a JSON list and is not one"),
+        (rows(GOOD), {"classes": "[1"}, "begin like JSON and are not"),
         (rows(GOOD), {"classes": [{"class_name": "a"}, {"name": "b"}]}, "classes[1] must be a name, or an object"),
         (rows(GOOD), {"classes": [["a"]]}, "classes[0] must be a name"),
         (rows(GOOD), {"classes": ["unicorn"]}, "class 'unicorn' was not in training"),
@@ -216,7 +216,7 @@ def test_mlflow_drops_no_parameter(served, tmp_path):
     assert [sorted(names) for names in answer["top"]] == [["class1", "class33"]] * 2
     for params, sentence in (
         ({"top": "many"}, "top must be a whole number from 1 to 2000, got 'many'"),
-        ({"classes": {}}, "classes must be a table as text, or a list, got dict"),
+        ({"classes": {"a": ["b"]}}, "classes[0] must be a name"),
         ([1], "params must be an object of classes, top, backbone, got list"),
     ):
         with pytest.raises(RequestError, match=f"^{sentence}$"):

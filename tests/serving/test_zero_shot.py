@@ -13,12 +13,12 @@ import aezsl
 from aezsl.data.normalise import fit_normaliser
 from aezsl.encoders.images import encoder
 from aezsl.encoders.images.backbones import Backbone
+from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts import sentences
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import Confidence
 from aezsl.methods import make_method
 from aezsl.serving.model_file import save_trained
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250), "dark_grey": (60, 60, 60)}
@@ -106,21 +106,6 @@ def _jpeg(size, **options):
     return stream.getvalue()
 
 
-def test_labels_that_name_classes_of_training_mean_those(trained, pictures):
-    seen = []
-    original = trained.recipe.targets
-
-    class Watched(Recipe):
-        def targets(self, classes=None, attribute_names=()):
-            seen.append(list(classes.columns))
-            return original(classes, attribute_names)
-
-    watched = TrainedModel(trained.model, Watched(**vars(trained.recipe)))
-    answer = aezsl.classify(pictures["green"], "Dark grey, Green, a red fox", watched)
-    assert answer[0]["label"] == "Green"
-    assert seen == [["class_name", "text"], ["class_name"]]
-
-
 @pytest.mark.parametrize("method", ["aezsl", "eszsl_lr", "aezsl_t"])
 def test_any_method_gives_scores_in_their_order(method, trained, pictures):
     recipe = trained.recipe
@@ -156,18 +141,18 @@ def test_an_image_whose_best_label_is_improbable_is_none_of_these(trained, pictu
         assert [line["label"] for line in answer] == labels
         assert sum(line["score"] for line in answer) == pytest.approx(1)
         assert aezsl.classify(pictures["red"], "red, blue", model, none=False) == answer[-2:]
-        table = model.classify(model.encode()([pictures["red"]]), model.recipe.targets(), top=1)
-        assert table["none_of_these"].tolist() == [table["probability"].item() < threshold]
+        answers = model.answer(model.encode()([pictures["red"]]), model.recipe.targets(), top=1)
+        assert answers.none_of_these.tolist() == [answers.probabilities.item() < threshold]
 
 
 def test_labels_that_cannot_be_used_are_refused(trained, pictures):
-    for labels, message in ((" , ", "labels must be names"), ("red, red", "given twice"), ({"a": " "}, "none of them")):
+    for labels, message in ((" , ", "labels"), ("red, red", "red .* more than once"), ({"a": " "}, "description of a")):
         with pytest.raises(DataError, match=message):
             aezsl.classify(pictures["red"], labels, trained)
     by_attributes = Recipe(**{**vars(trained.recipe), "sources": [{"kind": "attributes"}]})
     model = TrainedModel(trained.model, by_attributes)
     assert aezsl.classify(pictures["red"], "red, blue", model)[0]["label"] == "red"
-    with pytest.raises(DataError, match="knows classes by attributes, so that words cannot describe 'a fox'"):
+    with pytest.raises(DataError, match=r"'a fox' .* knows classes by attributes"):
         aezsl.classify(pictures["red"], "red, a fox", model)
 
 

@@ -124,10 +124,13 @@ class Handlers:
             raise DataError("expected the name of the file of every photo")
         lines = []
         for file, answer in zip(files, answers, strict=True):
-            line: dict[str, Any] = {"file": file, "name": NONE_OF_THESE if answer["none"] else answer["names"][0]}
-            for place, (own, share) in enumerate(zip(answer["names"], answer["shares"], strict=True), start=1):
+            line: dict[str, Any] = {
+                "file": file,
+                "name": NONE_OF_THESE if answer["none_of_these"] else answer["names"][0],
+            }
+            for place, (own, share) in enumerate(zip(answer["names"], answer["probabilities"], strict=True), start=1):
                 if place <= TABLE_NAMES:
-                    line |= {f"name_{place}": own, f"share_{place}": round(share, 4)}
+                    line |= {f"name_{place}": own, f"probability_{place}": round(share, 4)}
             lines.append(line)
         return {"csv": escape_formulas(pd.DataFrame(lines)).to_csv(index=False)}
 

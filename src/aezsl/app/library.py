@@ -16,7 +16,7 @@ import pandas as pd
 from aezsl.app.opened import OpenModel
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import METRICS
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, MethodRun
 from aezsl.reporting.pictures import data_uri
 from aezsl.serving.model_file import ModelFolder
 
@@ -115,18 +115,18 @@ class Library:
         chosen, models = self.place.benchmark, self.place.models
         benchmarks = sorted(path.name for path in models.parent.glob("*") if path.is_dir() and path.name != chosen)
         found = [f"{one}/{name}" for one in (chosen, *benchmarks) for name in self._folder(one).trained()]
-        found = [name for name in found if name.partition("/")[2].removeprefix("gzsl_") in METHODS]
+        found = [name for name in found if _run(name).entry]
         return sorted(found, key=lambda name: name != f"{chosen}/{self.place.method}")
 
     def label(self, name: str) -> str:
         """What the page calls a model."""
-        benchmark, _, method = name.partition("/")
-        plain = method.removeprefix("gzsl_")
-        return f"{METHODS[plain].label}{' (known and new classes)' if plain != method else ''}, {benchmark}"
+        run = _run(name)
+        both = " (known and new classes)" if run.setting == "gzsl" else ""
+        return f"{METHODS[run.method].label}{both}, {name.partition('/')[0]}"
 
     def refines(self, name: str) -> bool:
         """Whether a model can learn from the photos it is to name."""
-        return METHODS[name.partition("/")[2].removeprefix("gzsl_")].pool
+        return METHODS[_run(name).method].pool
 
     def open(self, name: str) -> OpenModel:
         """A model, read from disk where it is not in memory as it is there."""
@@ -188,3 +188,8 @@ def is_open(page: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _run(name: str) -> MethodRun:
+    """What made the model that the page calls ``benchmark/method``."""
+    return MethodRun.parse(name.partition("/")[2])

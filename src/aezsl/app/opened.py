@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array
+from aezsl.encoders.recipe import NamedClasses
 from aezsl.errors import DataError
 from aezsl.machine.workers import small_products
 from aezsl.methods import TargetClassifier
-from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import MAX_DESCRIPTION
 from aezsl.serving.trained import TrainedModel
-from aezsl.serving.zero_shot import BY_TEXT
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +50,7 @@ class OpenModel:
     @property
     def describable(self) -> bool:
         """Whether words can describe a class to this model."""
-        return all(source["kind"] in BY_TEXT for source in self.trained.recipe.sources)
+        return self.trained.recipe.reads_words
 
     @property
     def sees_by(self) -> str:
@@ -81,7 +80,7 @@ class OpenModel:
         """Load what the first visitor would have to wait for."""
         try:
             if self.describable:
-                self._embed([("a", "a word")])
+                self.targets([("a", "a word")])
             self.trained.encode()
         except Exception as error:  # whoever needs it will be told in a sentence
             log.warning("not everything that visitors may need can be loaded: %s", error)
@@ -106,26 +105,16 @@ class OpenModel:
 
     def targets(self, classes: Sequence[Described]) -> NamedClasses:
         """The numbers of checked classes: those of training where nothing was edited, else of the description."""
-        recipe = self.trained.recipe
-        own = [c for c in classes if c[0] in self._texts and self._as_described(c[0]) == c]
-        known_ones = set(own)
-        new = [c for c in classes if c not in known_ones]
-        vectors = dict(zip(new, self._embed(new), strict=True))
-        if own:
-            known = recipe.targets(pd.DataFrame({"class_name": [name for name, _ in own]}))
-            vectors |= dict(zip(own, known.vectors, strict=True))
-        return NamedClasses([name for name, _ in classes], np.vstack([vectors[c] for c in classes]))
-
-    def _embed(self, described: Sequence[Described]) -> list[Array]:
         with self._embedding:
-            missing = [c for c in described if c not in self._vectors]
+            missing = [c for c in classes if c not in self._vectors]
             if len(self._vectors) + len(missing) > KEPT_VECTORS:
                 self._vectors.clear()
-                missing = list(described)
+                missing = list(classes)
             if missing:
                 table = pd.DataFrame(missing, columns=["class_name", "text"])
-                self._vectors |= dict(zip(missing, self.trained.recipe.targets(table).vectors, strict=True))
-            return [self._vectors[c] for c in described]
+                found = self.trained.recipe.targets(table if self.describable else table[["class_name"]])
+                self._vectors |= dict(zip(missing, found.vectors, strict=True))
+            return NamedClasses([name for name, _ in classes], np.vstack([self._vectors[c] for c in classes]))
 
     def adapted(self, classes: Sequence[Described]) -> TargetClassifier:
         """The classifier of checked classes; those that differ from known ones by their names alone share theirs."""
@@ -138,7 +127,7 @@ class OpenModel:
             return self.trained.model.adapt(vectors)
 
     def name(self, features: Array, classes: tuple[Described, ...], refine: bool = False) -> list[dict[str, Any]]:
-        """For every row of features (n, d) all classes, best first: probabilities, and scores from 0 to 1 as lengths.
+        """For every row of features (n, d) all classes, best first, as ``Answers.page`` gives them.
 
         refine : learn from these rows together, where the method can; else every row is named by itself.
         """
@@ -150,17 +139,4 @@ class OpenModel:
             with small_products():
                 classifier = self.trained.model.adapt(classifier.S_target, rows)
         ranking = classifier.rank(rows, len(classes))
-        names = np.array([name for name, _ in classes], dtype=object)[ranking.classes]
-        shares = self.trained.probabilities(ranking)
-        scores = -np.sort(-ranking.scores.astype(np.float64), axis=1)  # in the order of the names, also after refining
-        heights = scores - scores[:, -1:]
-        lengths = heights / np.maximum(heights[:, :1], np.finfo(float).tiny)
-        return [
-            {
-                "names": own.tolist(),
-                "shares": share.tolist(),
-                "lengths": length.tolist(),
-                "none": bool(share[0] < self.trained.confidence.threshold),
-            }
-            for own, share, length in zip(names, shares, lengths, strict=True)
-        ]
+        return self.trained.answers(ranking, [name for name, _ in classes]).page()

@@ -61,8 +61,8 @@ def _likeness(model: OpenModel, rows: Array, seen: list[str]) -> dict[str, float
     known = model.trained.recipe.classes.set_index("class_name").loc[seen].reset_index()
     targets = model.trained.recipe.targets(known[["class_name"]])
     ranking = model.trained.model.adapt(targets.vectors).rank(rows, len(seen))
-    found = zip(ranking.classes[0], model.trained.probabilities(ranking)[0], strict=True)
-    return {seen[place]: float(share) for place, share in found}
+    answers = model.trained.answers(ranking, seen)
+    return dict(zip(answers.names[0], answers.probabilities[0].tolist(), strict=True))
 
 
 def _attributes(

@@ -13,7 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from aezsl.config import schema
 from aezsl.errors import AezslError, ParameterError
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, SETTINGS, in_setting
 
 #: A name that is a folder on every system and can be typed: no separators, no dots or spaces at its ends.
 FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[\w+-]([\w .+-]{0,98}[\w+-])?", re.IGNORECASE)
@@ -115,7 +115,7 @@ class ConfigLoader(OmegaConfigLoader):
                     f"the name of the data must be its own, got {benchmark!r}, under which --env={env} keeps its "
                     "results: they would mix"
                 )
-        trainable = [*METHODS, *(f"gzsl_{name}" for name in METHODS), "daezsl_end_to_end"]
+        trainable = [*(in_setting(name, setting) for setting in SETTINGS for name in METHODS), "daezsl_end_to_end"]
         if method not in trainable:
             near = get_close_matches(str(method or "").lower(), trainable, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(METHODS)}"

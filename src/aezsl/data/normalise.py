@@ -69,14 +69,14 @@ def moving_steps(steps: Sequence[str]) -> list[str]:
     return [step for step in steps if step != "l2"]
 
 
-def joined(steps: Sequence[str]) -> str:
+def steps_text(steps: Sequence[str]) -> str:
     """The steps as they are given on the command line."""
     return "+".join(steps) or "no step"
 
 
 def in_words(normalisation: Normalisation) -> str:
     """In words, for example "l2 for features and centre+l2 for semantics"."""
-    return " and ".join(f"{joined(normalisation[part])} for {part}" for part in PARTS)
+    return " and ".join(f"{steps_text(normalisation[part])} for {part}" for part in PARTS)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
 from aezsl.datasets.models import FileDataset
+from aezsl.encoders.recipe import Recipe
 from aezsl.errors import DataError
 from aezsl.formats.npz import check_unchanged, load_npz, save_npz
-from aezsl.serving.recipe import Recipe
 
 #: Raised when files of an older version cannot be read any more.
 VERSION = 3

@@ -1,32 +1,13 @@
-"""Loading pretrained networks: packages, the hub's cache, torchvision beside a CPU build of torch."""
+"""Loading pretrained networks: folders, and the hub's cache."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from aezsl.errors import DataError
 from aezsl.formats.reading import first_few, reading
-
-__all__ = ["torchvision"]
-
-try:
-    import torchvision
-except RuntimeError as error:
-    if "torchvision::nms does not exist" not in str(error):
-        raise
-    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-        del sys.modules[name]
-    _schemas = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]  # must live on
-    for operator in ("nms", "qnms"):
-        schema = f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-        _schemas.define(schema)  # type: ignore[no-untyped-call]
-    import torchvision
-
 
 #: What a model consists of. Weights in any other form than safetensors could hold code, and are not taken.
 PATTERNS = ("*.json", "*.txt", "*.model", "*.safetensors")
@@ -160,7 +141,7 @@ def require_vocabulary(folder: Path, tokenizer: Any) -> None:
 @contextmanager
 def _quietly() -> Iterator[Any]:
     """The library, without its bars and reports: what matters of them is said here."""
-    from aezsl.encoders import pretrained as torchvision  # noqa: F401  # transformers imports torchvision, unguarded
+    from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
 
     import transformers  # isort: skip
     from transformers.utils import logging  # isort: skip

@@ -99,6 +99,7 @@ class Metric:
     on_page: bool = True  # False: the report page leaves it to the table's file
     calibrated: bool = False  # True: changes with the constant, so that there is a ``<key>_calibrated`` too
     bound: bool = False  # True: an end of the interval of another metric, no figure to average or to compare
+    column: str = ""  # in tables of one setting, where that is not the key
 
 
 def _hit(outcome: ConventionalOutcome, k: int) -> float:
@@ -147,8 +148,8 @@ METRICS: tuple[Metric, ...] = (
         for k in HP_KS
     ),
     *(
-        Metric(f"gzsl_{key}", label, GeneralizedOutcome, ("generalized",), function, on_page=on_page, calibrated=True)
-        for key, label, on_page, function in (
+        Metric(f"gzsl_{column}", label, GeneralizedOutcome, ("generalized",), function, on_page, True, column=column)
+        for column, label, on_page, function in (
             ("accuracy", "Accuracy", True, lambda o: o.by_sample.at(o.constant).accuracy),
             ("per_class_accuracy", "Per class", False, lambda o: o.by_class.at(o.constant).accuracy),
             ("seen", "Seen", True, lambda o: o.sides.at(o.constant).seen),

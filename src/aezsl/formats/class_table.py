@@ -4,10 +4,11 @@ import csv
 import logging
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,19 +46,38 @@ def read_class_table(path: Path, text: str | None = None) -> tuple[pd.DataFrame,
 
     Columns: class_name, and of role, group, wnid, text and attributes those that the table has.
     """
-    table = _parse(path, _read(path) if text is None else text)
-    classes = table[[column for column in PLAIN_COLUMNS if column in table]].copy()
-    texts, attributes = _texts(path, table), _attributes(path, table)
-    if texts is not None:
-        classes["text"] = texts
+    classes, attributes = _described(path, _parse(path, _read(path) if text is None else text))
     if attributes is None:
         return classes, ()
     if text is None:
         _warn_of_odd(path, attributes)
         ranges = [f"{name} {column.min():g} .. {column.max():g}" for name, column in attributes.items()]
         log.info("%s: attributes are %s", path, first_few(ranges, SHOWN))
-    classes["attributes"] = as_column(attributes.to_numpy())
     return classes, tuple(attributes.columns)
+
+
+def table_of_rows(source: Path, rows: Sequence[Mapping[str, Any]]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """As ``read_class_table``, of rows that have the same entries: texts and, for attributes, numbers."""
+    columns = [composed(str(column).strip()) for column in rows[0]]
+    _check_header(source, columns)
+    texts = {*PLAIN_COLUMNS, *TEXT_COLUMNS}
+    values = {
+        column: [str(row[key]).strip() if column in texts else row[key] for row in rows]
+        for column, key in zip(columns, rows[0], strict=True)
+    }
+    classes, attributes = _described(source, _checked(source, pd.DataFrame(values, dtype=object)))
+    return classes, () if attributes is None else tuple(attributes.columns)
+
+
+def _described(path: Path, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """The classes with what describes them, and the attributes by name."""
+    classes = table[[column for column in PLAIN_COLUMNS if column in table]].copy()
+    texts, attributes = _texts(path, table), _attributes(path, table)
+    if texts is not None:
+        classes["text"] = texts
+    if attributes is not None:
+        classes["attributes"] = as_column(attributes.to_numpy())
+    return classes, attributes
 
 
 def check_roles(path: Path, classes: pd.DataFrame) -> None:
@@ -100,7 +120,10 @@ def _parse(path: Path, text: str) -> pd.DataFrame:
     if len(table.index) == 0 or not isinstance(table.index, pd.RangeIndex) or len(columns) != len(table.columns):
         raise DataError(f"{path}: expected one line per class with as many fields as the header; quote commas")
     table.columns = columns
-    table = table.map(str.strip)
+    return _checked(path, table.map(str.strip))
+
+
+def _checked(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     table["class_name"] = table["class_name"].map(composed)
     _check_class_names(path, list(table["class_name"]))
     if "role" in table:
@@ -187,7 +210,7 @@ def _attributes(path: Path, table: pd.DataFrame) -> pd.DataFrame | None:
     def refuse(wrong: np.ndarray, must: str) -> None:
         if len(wrong):
             row, column = wrong[0]
-            name, value = columns[column], table[columns[column]].iloc[row]
+            name, value = columns[column], str(table[columns[column]].iloc[row])
             hint = _meant([name]) or "; text belongs in a column named description"
             if re.fullmatch(r"[+-]?\d+(,\d+)+", value):
                 hint = ": write it with a point and without marks between thousands"

@@ -19,7 +19,7 @@ from aezsl.hooks.crash import LOG_FILE
 from aezsl.hooks.subject import SPLIT_OF_REPEAT, main_method, next_command, pipeline_names, short_path
 from aezsl.machine.console import VERBOSE
 from aezsl.machine.progress import say
-from aezsl.methods import METHODS
+from aezsl.methods import MethodRun, in_setting
 from aezsl.pipeline_registry import ENTRIES, OF_METHODS
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
@@ -101,17 +101,16 @@ def _results(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]
 
 def _own_way(name: str, catalog: DataCatalog) -> str:
     """The normalisation of a method that refines another one, if the latter has chosen differently for itself."""
-    bare = name.removeprefix("gzsl_")
-    base = METHODS[bare].refines if bare in METHODS else None
+    base = MethodRun.parse(name).base
     if not base:
         return ""
-    own, other = (catalog.load(f"{name.removesuffix(bare)}{method}.normalisation") for method in (bare, base))
+    own, other = (catalog.load(f"{method}.normalisation") for method in (name, base.name))
     return "" if own == other else in_words(own)
 
 
 def _expectations(catalog: DataCatalog, main: str) -> list[str]:
     """What can be said of names that nobody can check."""
-    problem: Problem = catalog.load("gzsl_problem" if main.startswith("gzsl_") else "problem")
+    problem: Problem = catalog.load(in_setting("problem", MethodRun.parse(main).setting))
     own = problem.normalised(catalog.load(f"{main}.normalisation"))
     selection = SelectionSettings(**dict(catalog.load("params:selection")))
     folds = problem_folds(problem, selection) if len(problem.S_seen) > 3 else []

@@ -31,9 +31,9 @@ def main_method(run_params: Mapping[str, Any]) -> str:
 
 def named_methods(run_params: Mapping[str, Any]) -> list[str]:
     """The methods that were asked for by name, in either setting."""
-    from aezsl.methods import METHODS
+    from aezsl.methods import MethodRun
 
-    return [name for name in pipeline_names(run_params) if name.removeprefix("gzsl_") in METHODS]
+    return [name for name in pipeline_names(run_params) if MethodRun.parse(name).entry]
 
 
 def methods_with_runs(run_params: Mapping[str, Any], measured: list[str]) -> list[str]:

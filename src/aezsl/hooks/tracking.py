@@ -97,8 +97,9 @@ class RunRecorder:
 
 def _log_below(run: TrackedRun, method: str, catalog: DataCatalog, names: list[str]) -> dict[str, float]:
     """A run for one of several methods; returns what stands beside the other methods in the run above."""
+    from aezsl.methods import MethodRun
     from aezsl.reporting.formatting import full_label
-    from aezsl.reporting.over_splits import HEADLINES, setting_of
+    from aezsl.reporting.over_splits import HEADLINES
 
     about = {key: value for key, value in run.tags.items() if key in (KIND, BENCHMARK, SPLIT)} | {METHOD: method}
     child = run.child(run_name(full_label(method), about), about)
@@ -106,7 +107,7 @@ def _log_below(run: TrackedRun, method: str, catalog: DataCatalog, names: list[s
         if how := _logging_kind(catalog, name):
             _log(child, how, catalog, name, "")
     child.end()
-    headline = HEADLINES[setting_of(method)][0]
+    headline = HEADLINES[MethodRun.parse(method).setting][0]
     metrics = catalog.load(f"{method}.metrics")
     return {f"{method}.{headline}": metrics[headline]} if headline in metrics else {}
 

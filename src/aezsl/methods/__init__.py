@@ -6,18 +6,33 @@ A new method is its file here, ``conf/base/parameters/<name>.yml``, ``tests/meth
 
 from aezsl.methods.core.classifiers import LinearClassifier, PoolClassifier, ScoringClassifier, TargetClassifier
 from aezsl.methods.core.contract import LinearZeroShotClassifier, ZeroShotClassifier
-from aezsl.methods.registry import METHODS, UNPAIRED, Entry, make_method, method_class, method_name
+from aezsl.methods.registry import (
+    METHODS,
+    SETTINGS,
+    UNPAIRED,
+    Entry,
+    MethodRun,
+    Setting,
+    in_setting,
+    make_method,
+    method_class,
+    method_name,
+)
 
 __all__ = [
     "METHODS",
+    "SETTINGS",
     "UNPAIRED",
     "Entry",
     "LinearClassifier",
     "LinearZeroShotClassifier",
+    "MethodRun",
     "PoolClassifier",
     "ScoringClassifier",
+    "Setting",
     "TargetClassifier",
     "ZeroShotClassifier",
+    "in_setting",
     "make_method",
     "method_class",
     "method_name",

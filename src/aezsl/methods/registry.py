@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Literal, get_args
 
 from aezsl.errors import ParameterError
 from aezsl.methods.core.contract import Needs, ZeroShotClassifier
@@ -100,6 +101,47 @@ METHODS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 #: Those that take features and semantics of any two spaces.
 UNPAIRED: list[str] = [name for name, entry in METHODS.items() if not entry.paired]
+
+
+#: ``zsl``: test images are of unseen classes, told apart among those. ``gzsl``: of seen and unseen ones, among both.
+Setting = Literal["zsl", "gzsl"]
+SETTINGS: tuple[Setting, ...] = get_args(Setting)
+
+_GENERALIZED = "gzsl_"
+
+
+def in_setting(name: str, setting: Setting) -> str:
+    """What something is called in a setting: ``problem`` is ``gzsl_problem`` in the generalized one."""
+    return f"{_GENERALIZED}{name}" if setting == "gzsl" else name
+
+
+@dataclass(frozen=True)
+class MethodRun:
+    """A method in a setting. Its name is that of its pipeline, of its namespace and of the folders of its results."""
+
+    method: str  # registered, or a variant of a registered one
+    setting: Setting = "zsl"
+
+    @classmethod
+    def parse(cls, name: str) -> "MethodRun":
+        """What a name such as ``gzsl_aezsl`` means."""
+        plain = name.removeprefix(_GENERALIZED)
+        return cls(plain, "zsl" if plain == name else "gzsl")
+
+    @property
+    def name(self) -> str:
+        """Such as ``gzsl_aezsl``."""
+        return in_setting(self.method, self.setting)
+
+    @property
+    def entry(self) -> Entry | None:
+        """The method; None where it is not registered."""
+        return METHODS.get(self.method)
+
+    @property
+    def base(self) -> "MethodRun | None":
+        """The method that this one refines, in the same setting."""
+        return MethodRun(self.entry.refines, self.setting) if self.entry and self.entry.refines else None
 
 
 def method_class(name: str) -> type[ZeroShotClassifier]:

@@ -11,7 +11,7 @@ import pandas as pd
 from aezsl.data.spreadsheet import escape_formulas, markdown_cell
 from aezsl.evaluation.metrics import Metric, MetricTable, metrics_in
 from aezsl.kinds import Count, Settings, Text
-from aezsl.methods import METHODS
+from aezsl.methods import MethodRun
 
 
 class ReportSettings(Settings):
@@ -28,14 +28,14 @@ class ReportSettings(Settings):
 
 
 def method_label(name: str) -> str:
-    """The label of a method, of either setting (``gzsl_`` before it); a name that is not registered stays."""
-    plain = name.removeprefix("gzsl_")
-    return METHODS[plain].label if plain in METHODS else plain
+    """The label of a method, whichever setting its name is of; a name that is not registered stays."""
+    run = MethodRun.parse(name)
+    return run.entry.label if run.entry else run.method
 
 
 def full_label(name: str) -> str:
     """The label with the setting, for tables that hold both."""
-    return f"{method_label(name)}, generalized" if name.startswith("gzsl_") else method_label(name)
+    return f"{method_label(name)}, generalized" if MethodRun.parse(name).setting == "gzsl" else method_label(name)
 
 
 def metric_values(table: MetricTable, metrics: Mapping[str, float], calibrated: bool = False) -> dict[str, float]:
@@ -63,7 +63,7 @@ def file_columns(table: MetricTable) -> list[str]:
 
 
 def _column(metric: Metric) -> str:
-    return metric.key.removeprefix("gzsl_")  # the table is of one setting
+    return metric.column or metric.key
 
 
 @dataclass(frozen=True)

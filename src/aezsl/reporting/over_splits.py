@@ -8,32 +8,28 @@ import pandas as pd
 
 from aezsl.evaluation.intervals import LEVEL, paired_interval
 from aezsl.evaluation.metrics import MetricTable, bounds, metrics_in
-from aezsl.methods import METHODS
+from aezsl.methods import MethodRun, Setting, in_setting
 from aezsl.reporting.formatting import method_label, to_latex, to_markdown
 
 #: Differences smaller than this, in points, are ties: sums of class shares carry rounding.
 ROUNDING = 1e-9
 
 #: By setting: the metric that differences are of, and the table whose metrics stand beside it.
-HEADLINES: dict[str, tuple[str, MetricTable]] = {
-    "": ("per_class_accuracy", "table1"),
-    "gzsl_": ("gzsl_harmonic_calibrated", "generalized"),
+HEADLINES: dict[Setting, tuple[str, MetricTable]] = {
+    "zsl": ("per_class_accuracy", "table1"),
+    "gzsl": ("gzsl_harmonic_calibrated", "generalized"),
 }
 
 #: Metrics of lists of candidates that are sizes.
 SIZES = ("n_classes", "n_images")
 
 
-def setting_of(name: str) -> str:
-    """The prefix of a name: ``gzsl_`` in the generalized setting, or nothing."""
-    return "gzsl_" if name.startswith("gzsl_") else ""
-
-
 def default_reference(names: Sequence[str]) -> str:
-    """ESZSL, or else the base of one of the methods, or else the first: without the prefix of the setting."""
-    plain = [name.removeprefix("gzsl_") for name in names]
-    bases = [METHODS[name].refines for name in plain if name in METHODS]
-    return next((name for name in ("eszsl", *bases) if name in plain), plain[0]) or plain[0]
+    """ESZSL, or else the base of one of the methods, or else the first: the method, of whichever setting."""
+    runs = [MethodRun.parse(name) for name in names]
+    methods = [run.method for run in runs]
+    bases = [run.base.method for run in runs if run.base]
+    return next((name for name in ("eszsl", *bases) if name in methods), methods[0])
 
 
 def tabulate_splits(measured: Mapping[int, Mapping[str, Mapping[str, float]]]) -> pd.DataFrame:
@@ -65,7 +61,7 @@ def summarise_splits(splits: pd.DataFrame, reference: str, overlap: float) -> pd
                 continue
             rows.append(
                 {"method": name, "metric": metric, "splits": len(own), "mean": own.mean(), "std": own.std(ddof=1)}
-                | _paired(values, name, setting_of(name) + reference, overlap)
+                | _paired(values, name, in_setting(reference, MethodRun.parse(name).setting), overlap)
             )
     return pd.DataFrame(rows)
 
@@ -83,11 +79,11 @@ def _paired(values: pd.DataFrame, name: str, reference: str, overlap: float) -> 
     return found | {"wins": wins, "ties": int(ties.sum()), "losses": losses}
 
 
-def show_splits(summary: pd.DataFrame, setting: str, metric: str | None = None) -> pd.DataFrame:
+def show_splits(summary: pd.DataFrame, setting: Setting, metric: str | None = None) -> pd.DataFrame:
     """The table to read, of one setting, the best mean first: ``mean ± deviation``, differences, wins/ties/losses."""
     headline, table = HEADLINES[setting]
     headline = metric or headline
-    summary = summary[summary["method"].map(setting_of) == setting]
+    summary = summary[[MethodRun.parse(name).setting == setting for name in summary["method"]]]
     ranked = summary[summary["metric"] == headline].sort_values("mean", ascending=False, kind="stable")
     shown = _shown_metrics(table, headline)
     cells = {(row["method"], row["metric"]): _spread(row["mean"], row["std"]) for row in summary.to_dict("records")}
@@ -144,7 +140,7 @@ def describe_splits(seeds: Sequence[int], overlap: float, metric: str) -> str:
     )
 
 
-def write_splits(summary: pd.DataFrame, notes: Mapping[str, str], metric: str | None = None) -> tuple[str, str]:
+def write_splits(summary: pd.DataFrame, notes: Mapping[Setting, str], metric: str | None = None) -> tuple[str, str]:
     """Markdown and LaTeX of all settings that were run. ``notes``: setting -> ``describe_splits``."""
     markdown, latex = [], []
     for setting, note in notes.items():

@@ -11,7 +11,7 @@ import pandas as pd
 
 import aezsl
 from aezsl.machine.provenance import git_commit, now, versions
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, in_setting
 from aezsl.reporting import figures as style
 from aezsl.reporting.comparison import HEADLINE
 from aezsl.reporting.formatting import ReportSettings, Table, full_label
@@ -77,7 +77,7 @@ def make_page(results: Results, tables: dict[str, Table], settings: ReportSettin
 def _pictures(results: Results, table1: pd.DataFrame, gallery_width: int) -> dict[str, list[Picture]]:
     """The figures of the runs, by the place they have on the page."""
     by_accuracy = table1["method"]  # the best first
-    generalized = [f"gzsl_{name}" for name in METHODS]
+    generalized = [in_setting(name, "gzsl") for name in METHODS]
     names = "Images with the names that {} gives them"
     if table1[HEADLINE].notna().any():
         names += "; ticks mark right ones, crosses wrong ones"
@@ -127,9 +127,9 @@ def _round_up(points: float) -> int:
 def _not_run(results: Results) -> list[tuple[str, str]]:
     """Which analyses are missing, and the commands that make them; methods stand in the table of methods."""
     missing = [
-        (full_label(f"gzsl_{name}"), f"gzsl_{name}")
-        for name in GENERALIZED
-        if not results.path(f"gzsl_{name}", "metrics")
+        (full_label(name), name)
+        for name in (in_setting(method, "gzsl") for method in GENERALIZED)
+        if not results.path(name, "metrics")
     ]
     missing += [
         (f"sensitivity to {parameter}", f"sensitivity_{parameter}")

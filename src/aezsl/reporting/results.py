@@ -11,6 +11,7 @@ import pandas as pd
 
 from aezsl.data.spreadsheet import unescape_formulas
 from aezsl.errors import DataError
+from aezsl.methods import MethodRun, in_setting
 
 #: Files that are results.
 ENDINGS = (".json", ".csv", ".png", ".parquet")
@@ -29,7 +30,7 @@ COLUMNS = {"per_class": ("class_name", "images", "accuracy"), "selection": ("mea
 
 
 class Results:
-    """Files by the name of what made them (a method, in the generalized setting with ``gzsl_`` before it) and kind.
+    """Files by the name of what made them (``MethodRun.name``) and kind.
 
     Kinds are file names without their endings; only pictures keep theirs. Reading is lazy, and what does not exist
     is None, which tells the caller that it was not made.
@@ -61,8 +62,8 @@ class Results:
 
     def is_current(self, name: str) -> bool:
         """False where a result is known to be of another problem than the present one."""
-        setting = "gzsl_summary" if name.startswith("gzsl_") else "summary"
-        now, then = self.mapping("problem", setting), self.mapping(name, "record")
+        summary = in_setting("summary", MethodRun.parse(name).setting)
+        now, then = self.mapping("problem", summary), self.mapping(name, "record")
         if now is None or then is None:  # nothing known against it
             return True
         return bool(now.get("problem_fingerprint") == then.get("problem_fingerprint"))

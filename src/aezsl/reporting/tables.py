@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.data.normalise import PARTS as NORMALISED
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, SETTINGS, Setting, in_setting
 from aezsl.reporting.comparison import HEADLINE, PARTS, STAGES, comparison_table, table_note
 from aezsl.reporting.formatting import (
     ReportSettings,
@@ -42,13 +42,14 @@ def make_tables(results: Results, settings: ReportSettings) -> dict[str, Table]:
     return {key: table for key, table in made.items() if table is not None}
 
 
-def finished(results: Results, prefix: str = "") -> dict[str, dict[str, Any]]:
+def finished(results: Results, setting: Setting = "zsl") -> dict[str, dict[str, Any]]:
     """Metrics, chosen parameters and record of every registered method that has been run on this problem."""
+    names = {method: in_setting(method, setting) for method in METHODS}
     return {
-        name: {part: results.mapping(prefix + name, part) for part in PARTS if part != "predictions"}
-        | {"predictions": results.predictions(prefix + name)}
-        for name in METHODS
-        if results.path(prefix + name, "metrics") and results.is_current(prefix + name)
+        method: {part: results.mapping(name, part) for part in PARTS if part != "predictions"}
+        | {"predictions": results.predictions(name)}
+        for method, name in names.items()
+        if results.path(name, "metrics") and results.is_current(name)
     }
 
 
@@ -79,7 +80,7 @@ def generalized(results: Results, data_set: str | None) -> Table:
     """Seen and unseen classes told apart together, with and without calibrated stacking."""
     figures = GENERALIZED_CUB if published_column(data_set) == "cub" else ()
     published = {(method, calibrated): value for _, method, calibrated, value in figures if method}
-    runs = finished(results, "gzsl_")
+    runs = finished(results, "gzsl")
     rows: list[dict[str, Any]] = [
         {
             "method": method_label(name),
@@ -160,19 +161,21 @@ def over_splits(results: Results) -> dict[str, Table]:
         summary, about = results.table(name, "summary"), results.mapping(name, "repeat")
         if summary is None or about is None or "notes" not in about:  # no repeat, or one that is not finished
             continue
-        for setting, note in about["notes"].items():
-            frame = show_splits(summary, setting, about["metric"])
-            title = f"{name}, generalized setting" if setting else name
-            made[f"over_{setting}{name}"] = Table(title, note, frame, {str(column): str(column) for column in frame})
+        for setting in (setting for setting in SETTINGS if setting in about["notes"]):
+            frame, note = show_splits(summary, setting, about["metric"]), about["notes"][setting]
+            title = f"{name}, generalized setting" if setting == "gzsl" else name
+            labels = {str(column): str(column) for column in frame}
+            made[f"over_{in_setting(name, setting)}"] = Table(title, note, frame, labels)
     return made
 
 
 def selection(results: Results) -> Table:
     """What validation chose, how surely, and whether at the edge of what was searched."""
     rows = []
-    for prefix in ("", "gzsl_"):
-        for name, found in finished(results, prefix).items():
-            table, chosen = results.table(prefix + name, "selection"), found["chosen"] or {}
+    for setting in SETTINGS:
+        for method, found in finished(results, setting).items():
+            name = in_setting(method, setting)
+            table, chosen = results.table(name, "selection"), found["chosen"] or {}
             if table is None or table.empty:
                 continue
             searched = [key for key in chosen if key in table]
@@ -182,7 +185,7 @@ def selection(results: Results) -> Table:
             edges = [key for key in searched if _at_edge(table[key], chosen[key])]
             rows.append(
                 {
-                    "method": full_label(prefix + name),
+                    "method": full_label(name),
                     "chosen": ", ".join([*steps, *(f"{key} {_short(chosen[key])}" for key in searched)])
                     or "nothing to choose",
                     "points": len(table),

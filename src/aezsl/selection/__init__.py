@@ -2,12 +2,13 @@
 
 from aezsl.selection.calibration import validated_constant
 from aezsl.selection.confidence import validated_confidence
-from aezsl.selection.folds import class_folds, class_split, held_out_mask, long_tail, problem_folds
+from aezsl.selection.folds import class_folds, class_split, problem_folds
 from aezsl.selection.search import (
     Selected,
     cross_validate,
     effective_grid,
     grid_points,
+    select,
     select_in_every_way,
     select_parameters,
     suitable_normalisations,
@@ -28,11 +29,10 @@ __all__ = [
     "effective_grid",
     "expected_accuracy",
     "grid_points",
-    "held_out_mask",
-    "long_tail",
     "most_cautious_first",
     "most_central_first",
     "problem_folds",
+    "select",
     "select_in_every_way",
     "select_parameters",
     "selection_key",

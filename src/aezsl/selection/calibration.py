@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from aezsl.arrays import Labels
+from aezsl.data.draws import held_out_mask
 from aezsl.data.normalise import Normalisation
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
@@ -13,7 +14,7 @@ from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant
 from aezsl.kinds import Values
 from aezsl.methods import make_method
 from aezsl.methods.core.seen import Targets
-from aezsl.selection.folds import class_split, held_out_mask, problem_folds
+from aezsl.selection.folds import class_split, problem_folds
 from aezsl.selection.settings import CalibrationSettings, SelectionSettings
 from aezsl.selection.validation import Fold, SeenArrays, Trial
 

@@ -1,12 +1,9 @@
-"""Which seen classes play unseen, and which samples are held out."""
-
-from typing import Any
+"""Which seen classes play unseen."""
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from aezsl.arrays import Array, Labels
+from aezsl.data.draws import check_fraction
 from aezsl.data.mapped_arrays import Rows
 from aezsl.data.problem import BLOCK, Problem
 from aezsl.errors import DataError, ParameterError
@@ -36,7 +33,7 @@ def class_folds(
     if n_folds < 1:
         raise ParameterError(f"n_folds must be at least 1, got {n_folds}: without a fold nothing is validated")
     if fraction is not None:
-        _check_fraction(fraction)
+        check_fraction(fraction)
     share = n_unseen / (n_seen + n_unseen) if fraction is None else fraction
     size = min(max(2, round(n_seen * share)), n_seen - 2)
     if n_seen < LEAST_SEEN:
@@ -83,31 +80,3 @@ def predict(classifier: TargetClassifier, X: Array | Rows) -> Labels:
     if isinstance(X, Rows):
         return np.concatenate([classifier.predict(block) for block in X.blocks(BLOCK)])
     return classifier.predict(X)
-
-
-def long_tail(y: Labels, ratio: float = 10.0, seed: int = 0) -> Labels:
-    """Sorted rows of a part of the samples in which classes shrink evenly, in random order, down to 1 / ratio."""
-    rng = np.random.default_rng(seed)
-    classes = rng.permutation(np.unique(y))
-    kept = []
-    for place, c in enumerate(classes):
-        rows = np.flatnonzero(y == c)
-        share = ratio ** (-place / max(len(classes) - 1, 1))
-        kept.append(rng.choice(rows, max(1, round(len(rows) * share)), replace=False))
-    return np.sort(np.concatenate(kept))
-
-
-def held_out_mask(y: NDArray[Any], fraction: float, seed: int) -> NDArray[np.bool_]:
-    """A seeded share of the samples of every label, never all of them; True where a sample is held out."""
-    _check_fraction(fraction)
-    rng = np.random.default_rng(seed)
-    mask = np.zeros(len(y), dtype=bool)
-    for rows in pd.Series(np.arange(len(y))).groupby(y).groups.values():
-        count = min(round(len(rows) * fraction), len(rows) - 1)
-        mask[rng.choice(np.asarray(rows), count, replace=False)] = True
-    return mask
-
-
-def _check_fraction(fraction: float) -> None:
-    if not 0 < fraction < 1:
-        raise ParameterError(f"fraction must be above 0 and below 1, got {fraction}")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array, Labels
-from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, joined, moving_steps
+from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, moving_steps, steps_text
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
 from aezsl.kinds import Values
@@ -17,9 +17,10 @@ from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
 from aezsl.methods.core.parameters import MethodSettings
+from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.methods.registry import spoken_name
 from aezsl.selection.calibration import generalized_scores
-from aezsl.selection.folds import problem_folds
+from aezsl.selection.folds import class_folds, problem_folds
 from aezsl.selection.settings import CalibrationSettings, SelectionSettings
 from aezsl.selection.side_by_side import Generalized, examine_folds
 from aezsl.selection.store import SelectionStore, selection_key
@@ -38,6 +39,10 @@ log = logging.getLogger(__name__)
 
 #: Parameter -> values to search.
 Grid = Mapping[str, Sequence[Any]]
+
+
+#: Without unseen classes nothing says how many classes play unseen: a fifth.
+FOR_ARRAYS = SelectionSettings(fraction=0.2)
 
 
 class Selected(NamedTuple):
@@ -109,6 +114,33 @@ def select_in_every_way(
     selected = [Selected({**init, **fixed[way], **points[point]}, ways[way]) for way, point in found]
     _say(name, problem, grid, settings, table, selected[0])
     return selected
+
+
+def select(
+    name: str, X: Array, y: Labels, S: Array, settings: SelectionSettings = FOR_ARRAYS, **fixed: Any
+) -> ZeroShotClassifier:
+    """An unfitted method whose parameters are best on validation classes of these data, as a pipeline chooses them.
+
+    X (n, d), y (n,) row numbers of S, S (Cs, a), all as the method will see them: nothing is normalised here.
+    fixed : parameters that are not searched. A method with a base takes what is best for the base alone first.
+    """
+    cls = method_class(name)
+    if issubclass(cls, BasedMethod):
+        base = select(cls.base, X, y, S, settings, **{key: fixed[key] for key in fixed.keys() & _params(cls.base)})
+        fixed = {**base.get_params(), **fixed}
+    grid = {key: values for key, values in cls.grid.items() if key not in fixed}
+    method = make_method(name, **fixed)
+    if not grid:
+        return method
+    folds = class_folds(len(S), 0, **settings.model_dump(exclude={"criterion"}))
+    table = cross_validate(method, X, y, S, folds, grid)
+    n_samples = sum(int(np.isin(y, fold).sum()) for fold in folds)
+    best = _best_first(name, table, grid, n_samples).index[0]
+    return make_method(name, **{**fixed, **grid_points(grid)[best]})
+
+
+def _params(name: str) -> set[str]:
+    return set(make_method(name).get_params())
 
 
 def _say(
@@ -265,7 +297,7 @@ def cross_validate(
     table = _points_table(points * len(normalisations))
     if len(normalisations) > 1:
         for place, part in enumerate(PARTS):
-            steps = [joined(normalisation[part]) for normalisation in normalisations]
+            steps = [steps_text(normalisation[part]) for normalisation in normalisations]
             table.insert(place, part, np.repeat(steps, len(points)))
     for f in range(len(folds)):
         table[f"score_{f}"] = scores[:, f]

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 import numpy as np
 
 from aezsl.arrays import Array, Labels
+from aezsl.data.draws import long_tail
 from aezsl.data.mapped_arrays import Rows
 from aezsl.data.normalise import NOTHING, Normalisation, fit_normaliser
 from aezsl.data.once import Once
@@ -16,7 +17,7 @@ from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Values
 from aezsl.methods import ZeroShotClassifier
 from aezsl.methods.core.seen import SeenData, Spectra, Targets
-from aezsl.selection.folds import class_split, long_tail, mapped_split, predict
+from aezsl.selection.folds import class_split, mapped_split, predict
 
 #: Under which name the statistics of all samples are shared.
 TOTAL = "statistics"

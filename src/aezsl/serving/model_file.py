@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from aezsl.encoders.recipe import Recipe
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import Confidence
 from aezsl.formats.npz import check_unchanged, load_npz, save_npz
-from aezsl.methods import METHODS, TargetClassifier, ZeroShotClassifier, make_method, method_name
-from aezsl.serving.recipe import Recipe
+from aezsl.methods import METHODS, MethodRun, TargetClassifier, ZeroShotClassifier, make_method, method_name
 from aezsl.serving.trained import TrainedModel
 
 #: Raised when files of an older version cannot be read any more.
@@ -78,14 +78,14 @@ class ModelFolder:
         """The model of a method; an error says how to make it."""
         path = self.folder / method / "model.npz"
         if path.is_file():
-            trained, name = load_trained(path), method.removeprefix("gzsl_")
+            trained, name = load_trained(path), MethodRun.parse(method).method
             if name in METHODS and method_name(trained.model) != name:
                 raise DataError(
                     f"{path} is a model of {method_name(trained.model)}, not of {name}: put it where it was, or run "
                     f"kedro run --pipeline={method} again, with the same --env and --params"
                 )
             return trained
-        if method.removeprefix("gzsl_") not in METHODS and method not in self.trained():
+        if not MethodRun.parse(method).entry and method not in self.trained():
             raise DataError(f"unknown method {method!r}; trained here are: {', '.join(self.trained()) or 'none'}")
         raise DataError(
             f"{method} has not been trained yet on {self.folder.name}: run kedro run --pipeline={method} first, with "

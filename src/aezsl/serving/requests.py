@@ -1,11 +1,9 @@
 """What a request to the service may hold: parameters, classes, rows. Anything else is refused in one sentence."""
 
-import csv
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from aezsl.errors import DataError
 from aezsl.formats.images import read_content
+from aezsl.serving.classes import class_table, parsed
 
 #: The folder below which a request may name image files; without it, images come as content.
 IMAGE_FOLDER = "AEZSL_IMAGE_FOLDER"
@@ -60,7 +59,7 @@ class RequestError(DataError, MlflowException):
 
 
 def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The parameters of a request, checked and completed; ``classes`` becomes the text of a table."""
+    """The parameters of a request, checked and completed; ``classes`` becomes a text."""
     if params is not None and not isinstance(params, Mapping):
         raise RequestError(f"params must be an object of {', '.join(DEFAULTS)}, got {type(params).__name__}")
     refuse_unknown("parameter", params or {}, DEFAULTS)
@@ -93,52 +92,42 @@ def refuse_unknown(what: str, names: Iterable[Any], known: Collection[str]) -> N
 
 
 def class_text(classes: Any) -> str:
-    """A table of classes as the text of a classes.csv: given so, or as a list of names, or as a list of objects."""
+    """What a request says of classes as one text, by which what was made of them is found again: JSON unless a text."""
     if isinstance(classes, np.ndarray):
         classes = classes.tolist()
-    if isinstance(classes, str) and classes.lstrip()[:1] == "[":
-        try:
-            classes = json.loads(classes[:MAX_TABLE])
-        except ValueError as error:
-            raise RequestError(f"classes begins like a JSON list and is not one ({error})") from error
-    text = classes if isinstance(classes, str) else _table_of(classes)
-    text = text.strip()
+    if not isinstance(classes, str | list | dict):
+        raise RequestError(f"classes must be a table as text, or a list, got {type(classes).__name__}")
+    try:
+        text = classes.strip() if isinstance(classes, str) else json.dumps(classes) if classes else ""
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RequestError(f"classes must be names, or objects of texts and numbers ({error})") from error
     if len(text) > MAX_TABLE:
         raise RequestError(f"classes may have {MAX_TABLE} characters, got {len(text)}: ask in several requests")
-    lines = text.splitlines()
-    n_columns = 1 + max((lines[0].count(mark) for mark in ",;\t"), default=0) if lines else 0
-    if n_columns > MAX_COLUMNS:
-        raise RequestError(f"a table of classes may have {MAX_COLUMNS} columns, got {n_columns}")
     return text
 
 
-def _table_of(classes: Any) -> str:
-    if not isinstance(classes, list):
-        raise RequestError(f"classes must be a table as text, or a list, got {type(classes).__name__}")
-    if not classes:
-        return ""
-    if len(classes) > MAX_CLASSES:
-        raise RequestError(f"a request may have {MAX_CLASSES} classes, got {len(classes)}: ask in several requests")
-    rows = [{"class_name": item} if isinstance(item, str) else item for item in classes]
-    for number, row in enumerate(rows):
-        plain = isinstance(row, dict) and all(isinstance(v, (str, int, float)) for v in row.values())
-        if not plain or set(row) != set(rows[0]):
-            raise RequestError(
-                f"classes[{number}] must be a name, or an object with class_name and the same entries as the first"
-            )
-    table = StringIO()
-    writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return table.getvalue()
+def read_classes(text: str) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
+    """The table of the classes of a request, which may have so many, and as long descriptions, and no more."""
+    given = parsed(text)
+    if isinstance(given, str):
+        header = given.partition("\n")[0]
+        n_columns = 1 + max(header.count(mark) for mark in ",;\t")
+    else:
+        _check_count(len(given))
+        n_columns = len(given[0]) if isinstance(given, list) and given and isinstance(given[0], dict) else 1
+    if n_columns > MAX_COLUMNS:
+        raise RequestError(f"a table of classes may have {MAX_COLUMNS} columns, got {n_columns}")
+    classes, attribute_names = class_table(given)
+    if classes is not None:
+        _check_count(len(classes))
+        if "text" in classes and (longest := int(classes["text"].str.len().max())) > MAX_DESCRIPTION:
+            raise RequestError(f"a description may have {MAX_DESCRIPTION} characters, got {longest}: shorten it")
+    return classes, attribute_names
 
 
-def check_classes(classes: pd.DataFrame) -> None:
-    """Refuse more classes, or longer descriptions, than one request may have."""
-    if len(classes) > MAX_CLASSES:
-        raise RequestError(f"a request may have {MAX_CLASSES} classes, got {len(classes)}: ask in several requests")
-    if "text" in classes and (longest := int(classes["text"].str.len().max())) > MAX_DESCRIPTION:
-        raise RequestError(f"a description may have {MAX_DESCRIPTION} characters, got {longest}: shorten it")
+def _check_count(n_classes: int) -> None:
+    if n_classes > MAX_CLASSES:
+        raise RequestError(f"a request may have {MAX_CLASSES} classes, got {n_classes}: ask in several requests")
 
 
 def shown_by(rows: Rows) -> str:

@@ -12,21 +12,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
+from aezsl.encoders.recipe import NamedClasses
 from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.errors import AezslError, DataError
-from aezsl.formats.class_table import read_class_table
 from aezsl.formats.images import UnreadableImageError, read_image
 from aezsl.methods import TargetClassifier
 from aezsl.serving.mlflow_server import JSON, ROWS, read_requests_first, respond
 from aezsl.serving.model_file import load_trained
-from aezsl.serving.recipe import NamedClasses
 from aezsl.serving.requests import (
     DEFAULTS,
     RequestError,
     Rows,
-    check_classes,
     columns_of,
     image_content,
+    read_classes,
     read_features,
     read_params,
     shown_by,
@@ -55,8 +54,8 @@ class ServedModel:
     path : an image file below the folder that the owner of the service named as AEZSL_IMAGE_FOLDER, if any.
 
     Parameters of the request: ``classes``, a table like classes.csv as one text, a list of names, or a list of objects
-    with class_name and description (empty: the unseen classes of training; without descriptions: classes of training by
-    name); ``top``, how many names to give; ``backbone``, what made the features, where training had them from a file.
+    with class_name and description (empty: the unseen classes of training; see ``aezsl.serving.classes``); ``top``, how
+    many names to give; ``backbone``, what made the features, where training had them from a file.
     The answer has a row per row: predicted, score (the method's own), probability (``aezsl.evaluation.confidence``),
     none_of_these (whether that is too little for a name), top, top_scores, top_probabilities. A method that learns from
     test data takes the rows of a request as its pool. A request with anything wrong in it is refused whole, in one
@@ -80,7 +79,7 @@ class ServedModel:
             given = read_params(params)
             targets, adapted = self._adapted(given["classes"])
             features = self._features(rows, given["backbone"] or None)
-            answer = self.trained.answer(features, targets, given["top"], adapted)
+            answers = self.trained.answer(features, targets, given["top"], adapted)
         except RequestError:
             raise
         except AezslError as error:  # what the project refuses is for the client to read
@@ -90,7 +89,7 @@ class ServedModel:
             raise RequestError(
                 f"the request cannot be answered ({type(error).__name__}); see the service's log"
             ) from error
-        return {column: values.tolist() for column, values in answer.items()}
+        return answers.reply()
 
     def warm_up(self) -> None:
         """Load what requests need, so that the first one is as fast as the others."""
@@ -107,15 +106,8 @@ class ServedModel:
             log.warning("not everything that requests may need can be loaded: %s", error)
 
     def _adapt(self, text: str) -> tuple[NamedClasses, TargetClassifier | None]:
-        targets = self._find_targets(text)
+        targets = self.trained.recipe.targets(*read_classes(text))
         return targets, self.trained.adapt(targets)
-
-    def _find_targets(self, text: str) -> NamedClasses:
-        if not text:
-            return self.trained.recipe.targets()
-        classes, attribute_names = read_class_table(Path("the table of classes in the request"), text)
-        check_classes(classes)
-        return self.trained.recipe.targets(classes, attribute_names)
 
     def _features(self, rows: Rows, backbone: str | None) -> NDArray[np.float64]:
         column = shown_by(rows)

@@ -1,23 +1,19 @@
 """A fitted method with its recipe: all it takes to classify."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Encode
+from aezsl.encoders.recipe import NamedClasses, Recipe
 from aezsl.errors import DataError
-from aezsl.evaluation.confidence import SHARING, Confidence, probabilities
+from aezsl.evaluation.answers import TOP, Answers
+from aezsl.evaluation.confidence import SHARING, Confidence
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
-from aezsl.serving.recipe import NamedClasses, Recipe
-
-#: Classes listed per image in tables of predictions.
-TOP = 5
 
 #: Classes of training at most that say how widely scores are spread.
 REFERENCE_CLASSES = 32
@@ -41,12 +37,34 @@ class TrainedModel:
     def _encoders(self) -> dict[tuple[str, bool], Encode]:
         return {}
 
-    def probabilities(self, ranking: Ranking) -> Array:
-        """Probabilities of the ranked classes (n, k), in their order, by the rule of ``aezsl.evaluation.confidence``.
+    def adapt(self, targets: NamedClasses) -> TargetClassifier | None:
+        """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
+        return None if self.model.transductive else self.model.adapt(targets.vectors)
 
-        Where nothing was calibrated they say how clear a decision is, measured by the spread of the model's scores.
+    def answer(
+        self, features: Array, targets: NamedClasses, top: int | None = TOP, adapted: TargetClassifier | None = None
+    ) -> Answers:
+        """What images show, among some classes: the best few of each, or all.
+
+        features : (n, d) as the backbone gave them. A transductive method takes all rows together as its pool, unless
+            ``adapted`` is given.
+        adapted : what ``adapt`` gave for these classes, which most methods need longer for than for the rows.
         """
-        return probabilities(ranking, self.confidence.temperature or self.spread)
+        features = np.asarray(features, dtype=np.float64)
+        width = self.model.n_features_in_
+        if features.ndim != 2 or features.shape[1] != width:
+            raise DataError(f"features must be rows of {width} numbers, as in training, got shape {features.shape}")
+        rows = self.recipe.features(features)
+        n_ranked = len(targets.names) if top is None else max(top, SHARING)
+        ranking = adapted.rank(rows, n_ranked) if adapted else self.model.rank(rows, targets.vectors, n_ranked)
+        return self.answers(ranking, targets.names).best(top)
+
+    def answers(self, ranking: Ranking, names: Sequence[str]) -> Answers:
+        """What a ranking of images among some classes means.
+
+        Where nothing was calibrated, probabilities say how clear a decision is, measured by the spread of scores.
+        """
+        return Answers.make(ranking, names, self.confidence.temperature or self.spread, self.confidence.threshold)
 
     @cached_property
     def spread(self) -> float:
@@ -57,45 +75,3 @@ class TrainedModel:
         # Without a pool: the two images of the example are not for learning from.
         scores = self.model.adapt(self.recipe.semantics(vectors[chosen].astype(np.float64))).scores(rows)
         return float(scores.std(axis=1).mean()) or 1.0
-
-    def adapt(self, targets: NamedClasses) -> TargetClassifier | None:
-        """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
-        return None if self.model.transductive else self.model.adapt(targets.vectors)
-
-    def classify(
-        self, features: Array, targets: NamedClasses, top: int = TOP, adapted: TargetClassifier | None = None
-    ) -> pd.DataFrame:
-        """What ``answer`` says as a table, a row per row of features, its lists of names under the name of ``top``."""
-        columns = self.answer(features, targets, top, adapted)
-        named = {name.replace("top", f"top_{top}"): values for name, values in columns.items()}
-        return pd.DataFrame({name: values if values.ndim == 1 else values.tolist() for name, values in named.items()})
-
-    def answer(
-        self, features: Array, targets: NamedClasses, top: int = TOP, adapted: TargetClassifier | None = None
-    ) -> dict[str, NDArray[Any]]:
-        """For every row of features (n, d), as the backbone gave them: the best class, how sure it is, the best few.
-
-        ``score`` is the method's own, ``probability`` what it means, and ``none_of_these`` says whether that is too
-        little for a name. A transductive method takes all rows together as its pool.
-
-        adapted : what ``adapt`` gave for these classes, which most methods need longer for than for the rows.
-        """
-        features = np.asarray(features, dtype=np.float64)
-        width = self.model.n_features_in_
-        if features.ndim != 2 or features.shape[1] != width:
-            raise DataError(f"features must be rows of {width} numbers, as in training, got shape {features.shape}")
-        rows = self.recipe.features(features)
-        n_ranked = max(top, SHARING)
-        ranking = adapted.rank(rows, n_ranked) if adapted else self.model.rank(rows, targets.vectors, n_ranked)
-        shares = self.probabilities(ranking)[:, :top]
-        scores = ranking.scores[:, :top].astype(np.float64)
-        names = np.array(targets.names, dtype=object)[ranking.classes[:, :top]]
-        return {
-            "predicted": names[:, 0],
-            "score": scores[:, 0],
-            "probability": shares[:, 0],
-            "none_of_these": shares[:, 0] < self.confidence.threshold,
-            "top": names,
-            "top_scores": scores,
-            "top_probabilities": shares,
-        }

@@ -1,22 +1,19 @@
 """One line to classify: images and the labels to choose among in, labels with scores out."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from PIL import Image
 
-from aezsl.arrays import Array
 from aezsl.encoders.images.encoder import Picture
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.methods import METHODS
+from aezsl.serving.classes import Given, find_classes, parsed
 from aezsl.serving.model_file import load_trained
-from aezsl.serving.recipe import NamedClasses, Recipe
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
@@ -26,15 +23,12 @@ MODELS = Path("data/06_models")
 #: The benchmark of ``kedro run`` without a name: its model is taken where there is no other.
 DEFAULT_BENCHMARK, DEFAULT_METHOD = "emoji", "aezsl"
 
-#: Kinds of semantics that a label alone describes.
-BY_TEXT = ("text", "bag_of_words", "word_vectors")
-
 Answer = list[dict[str, Any]]
 
 
 def classify(
     images: Picture | Sequence[Picture],
-    labels: str | Sequence[str] | Mapping[str, str],
+    labels: Given,
     model: TrainedModel | str | Path | None = None,
     top: int | None = None,
     project: str | Path = ".",
@@ -44,8 +38,9 @@ def classify(
     r"""Name images: for each the labels, best first, ``[{"label": ..., "score": ...}, ...]``, scores that sum to one.
 
     images : one image, or a list of them, by path, content (bytes) or as PIL images; a list gives a list of answers.
-    labels : the names to choose among, as a list or with commas between them; or a mapping of name -> description. A
-        name of a class of training means that class; any other label is described by its own words.
+    labels : the names to choose among, as a list or with commas between them; or a mapping of name -> description; or
+        a table of classes (see ``aezsl.serving.classes``). A name of a class of training means that class; any other
+        label is described by its own words.
     model : a trained model, its file (``model.npz``), or a method of the project; by default the one that
         ``find_model`` finds.
     top : how many labels to give; all by default. The scores of all of them sum to one.
@@ -61,66 +56,16 @@ def classify(
     pictures: list[Picture] = [images] if isinstance(images, str | Path | bytes | Image.Image) else list(images)
     if not pictures:
         return []
-    trained = model if isinstance(model, TrainedModel) else find_model(model, Path(project))
-    targets = label_targets(trained.recipe, labels)
-    answers = answer(trained, trained.encode(device, side_by_side=len(pictures) > 1)(pictures), targets, top, none)
-    return answers[0] if single else answers
-
-
-def answer(
-    trained: TrainedModel, features: Array, targets: NamedClasses, top: int | None = None, none: bool = True
-) -> list[Answer]:
-    """One answer per row of features (n, d), as the backbone gave them."""
     if top is not None and top < 1:
         raise ParameterError(f"top must be at least 1, got {top}")
-    rows = trained.recipe.features(np.asarray(features, dtype=np.float64))
-    ranking = trained.model.rank(rows, targets.vectors, len(targets.names))
-    names = np.array(targets.names, dtype=object)[ranking.classes]
-    answers = []
-    for own, shares in zip(names, trained.probabilities(ranking), strict=True):
-        lines = [{"label": label, "score": float(share)} for label, share in zip(own, shares, strict=True)][:top]
-        unknown = none and shares[0] < trained.confidence.threshold and NONE_OF_THESE not in targets.names
-        answers.append([{"label": NONE_OF_THESE, "score": 0.0}, *lines] if unknown else lines)
-    return answers
-
-
-def label_targets(recipe: Recipe, labels: str | Sequence[str] | Mapping[str, str]) -> NamedClasses:
-    """The classes that labels mean: of training where they name one, else described by their own words."""
-    texts = _texts(labels)
-    known = {_plain(name): name for name in recipe.classes["class_name"]}
-    described = [label for label in texts if isinstance(labels, Mapping) or _plain(label) not in known]
-    if described and not all(source["kind"] in BY_TEXT for source in recipe.sources):
-        kinds = ", ".join(source["kind"] for source in recipe.sources)
-        raise DataError(
-            f"this model knows classes by {kinds}, so that words cannot describe {described[0]!r}: give names of "
-            "classes of training, or use a model that was trained with texts"
-        )
-    vectors: dict[str, Array] = {}
-    if described:
-        table = pd.DataFrame({"class_name": described, "text": [texts[label] for label in described]})
-        vectors |= dict(zip(described, recipe.targets(table).vectors, strict=True))
-    if familiar := [label for label in texts if label not in vectors]:
-        table = pd.DataFrame({"class_name": [known[_plain(label)] for label in familiar]})
-        vectors |= dict(zip(familiar, recipe.targets(table).vectors, strict=True))
-    return NamedClasses(list(texts), np.vstack([vectors[label] for label in texts]))
-
-
-def _texts(labels: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    if isinstance(labels, Mapping):
-        texts = {str(label): str(text) for label, text in labels.items()}
-    else:
-        given = labels.split(",") if isinstance(labels, str) else list(labels)
-        names = [str(label).strip() for label in given]
-        texts = {name: name for name in names if name}
-        if len(texts) < len([name for name in names if name]):
-            raise DataError("a label is given twice: give each once")
-    if not texts or not all(text.strip() for text in texts.values()):
-        raise DataError("labels must be names to choose among, such as 'a red fox, a melon', none of them empty")
-    return texts
-
-
-def _plain(name: str) -> str:
-    return " ".join(name.lower().replace("_", " ").split())
+    trained = model if isinstance(model, TrainedModel) else find_model(model, Path(project))
+    if not parsed(labels):
+        raise DataError("labels must be names to choose among, such as 'a red fox, a melon'")
+    targets = find_classes(trained.recipe, labels)
+    features = trained.encode(device, side_by_side=len(pictures) > 1)(pictures)
+    none = none and NONE_OF_THESE not in targets.names
+    answers = trained.answer(features, targets, None).best(top).labels(none)
+    return answers[0] if single else answers
 
 
 def find_model(given: str | Path | None = None, project: Path = Path()) -> TrainedModel:

@@ -118,8 +118,8 @@ export const sendFile = (address, file) => send(address, { body: file });
 
 // The best name with its probability; where that is too little, what it would have been.
 export function named(answer, between = " ") {
-  const best = `${plain(answer.names[0])}${between}${percent(answer.shares[0])}`;
-  return answer.none ? `none of these (best: ${best})` : best;
+  const best = `${plain(answer.names[0])}${between}${percent(answer.probabilities[0])}`;
+  return answer.none_of_these ? `none of these (best: ${best})` : best;
 }
 
 // A sentence stays until something else is done, or it is closed: nobody has to read fast.

@@ -107,7 +107,7 @@ function showAnswer() {
   find("answer-title").textContent = named(answer, ", ");
   find("shown").replaceChildren(picture(photo, { alt: photo.name }));
   const names = answer.names.slice(0, SHOWN);
-  find("bars").replaceChildren(...names.map((name, place) => bar(plain(name), answer.lengths[place], percent(answer.shares[place]), false, "li")));
+  find("bars").replaceChildren(...names.map((name, place) => bar(plain(name), answer.lengths[place], percent(answer.probabilities[place]), false, "li")));
   find("why").textContent = `Why ${plain(names[0])} and not ${plain(names[1] ?? "")}?`;
 }
 

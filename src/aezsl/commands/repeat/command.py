@@ -24,13 +24,12 @@ from aezsl.evaluation.metrics import METRICS, GeneralizedOutcome
 from aezsl.hooks.repeat import split_hooks
 from aezsl.hooks.subject import SPLIT_OF_REPEAT, flat_params, short_path
 from aezsl.machine.progress import say
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, SETTINGS, MethodRun, Setting, in_setting
 from aezsl.pipeline_registry import register_pipelines
 from aezsl.reporting.over_splits import (
     HEADLINES,
     default_reference,
     describe_splits,
-    setting_of,
     summarise_splits,
     tabulate_splits,
     write_splits,
@@ -77,16 +76,17 @@ class Repeat:
         self._methods = sorted({name.partition(".")[0] for name in outputs if name.endswith(".metrics")})
         if not self._methods:
             raise DataError(f"{', '.join(pipelines)} measures no method, so there is nothing to repeat")
-        self._order = {name: place for place, name in enumerate([*METHODS, *(f"gzsl_{name}" for name in METHODS)])}
+        ordered = [in_setting(name, setting) for setting in SETTINGS for name in METHODS]
+        self._order = {name: place for place, name in enumerate(ordered)}
         self._methods.sort(key=lambda method: self._order.get(method, -1))
-        self._reference = (reference or default_reference(self._methods)).removeprefix("gzsl_")
+        self._reference = MethodRun.parse(reference or default_reference(self._methods)).method
         if self._reference not in (*METHODS, *self._methods):
             raise DataError(f"--reference must be a registered method or one of what is repeated, got {reference!r}")
-        known = _metrics({setting_of(name) for name in self._methods})
+        known = _metrics({MethodRun.parse(name).setting for name in self._methods})
         if metric is not None and metric.rpartition(".")[2] not in known:  # that of a list of candidates has its name
             raise DataError(f"--metric must be what these pipelines measure, got {metric!r}: {_nearest(metric, known)}")
         self._measured: dict[int, dict[str, dict[str, float]]] = {}
-        self._problems: dict[str, dict[str, Any]] = {}  # of the last split, by setting
+        self._problems: dict[Setting, dict[str, Any]] = {}  # of the last split, by setting
 
     def run(self) -> None:
         """All splits, then the tables."""
@@ -138,8 +138,9 @@ class Repeat:
         with self._session(seed) as session:
             context = session.load_context()
             finished = FinishedMethods(context, context.catalog)
-            settings = {setting_of(name) for name in self._methods}
-            others = [name for name in self._order if setting_of(name) in settings and name not in self._methods]
+            settings = {MethodRun.parse(name).setting for name in self._methods}
+            others = [name for name in self._order if MethodRun.parse(name).setting in settings]
+            others = [name for name in others if name not in self._methods]
             unchanged = finished.unchanged([*self._methods, *others], self._pipeline)
             pending = finished.with_missing_bases(name for name in self._methods if name not in unchanged)
             for name in unchanged:
@@ -173,7 +174,7 @@ class Repeat:
         close_runs()
 
     def _headline(self, name: str) -> str:
-        return self._metric or HEADLINES[setting_of(name)][0]
+        return self._metric or HEADLINES[MethodRun.parse(name).setting][0]
 
     def _tell(self, seed: int, name: str, how: str) -> None:
         """One line per split and method, with the mean so far."""
@@ -202,7 +203,8 @@ class Repeat:
         notes = {
             setting: describe_splits(self._seeds, overlap, self._metric or HEADLINES[setting][0])
             + (f" Settings: {given}." if given else "")
-            for setting in sorted({setting_of(name) for name in complete})
+            for setting in SETTINGS
+            if setting in {MethodRun.parse(name).setting for name in complete}
         }
         markdown, latex = write_splits(summary, notes, self._metric)
         tables = {"repeat_splits": splits, "repeat_summary": summary, "repeat_text": markdown, "repeat_latex": latex}
@@ -235,9 +237,9 @@ def _pipeline_of(name: str, registered: Mapping[str, Pipeline]) -> Pipeline:
     return registered[name]
 
 
-def _metrics(settings: set[str]) -> list[str]:
+def _metrics(settings: set[Setting]) -> list[str]:
     """Keys of all metrics of these settings."""
-    own = [m for m in METRICS if not m.bound and ("gzsl_" if m.of is GeneralizedOutcome else "") in settings]
+    own = [m for m in METRICS if not m.bound and ("gzsl" if m.of is GeneralizedOutcome else "zsl") in settings]
     return [key for m in own for key in (m.key, *([f"{m.key}_calibrated"] if m.calibrated else []))]
 
 

@@ -12,8 +12,7 @@ from kedro.runner import SequentialRunner
 
 from aezsl.datasets.files import FigureDataset
 from aezsl.errors import AezslError
-from aezsl.methods import METHODS
-from aezsl.reporting.over_splits import setting_of
+from aezsl.methods import MethodRun, Setting, in_setting
 from aezsl.selection import selection_key
 
 log = logging.getLogger(__name__)
@@ -46,7 +45,7 @@ class FinishedMethods:
         marked = self.marked(names)
         if not marked:
             return []
-        wanted = sorted({f"{setting_of(name)}problem_summary" for name in marked})
+        wanted = sorted({in_setting("problem_summary", MethodRun.parse(name).setting) for name in marked})
         SequentialRunner().run(pipeline.to_outputs(*wanted), self._catalog)
         return [name for name in marked if self._mark(name) == self._key(name) and self._is_measured(name)]
 
@@ -64,25 +63,26 @@ class FinishedMethods:
         """The methods that are to be run, each behind the one it refines where the model of that one is not there."""
         found: list[str] = []
         for name in pending:
-            prefix, chain = setting_of(name), [name]
-            while base := METHODS[chain[-1].removeprefix("gzsl_")].refines if _registered(chain[-1]) else None:
-                chain.append(prefix + base)
-            needed = [base for base in chain[1:] if not self._catalog.exists(f"{base}.model")]
+            base, needed = MethodRun.parse(name).base, []
+            while base:
+                needed += [] if self._catalog.exists(f"{base.name}.model") else [base.name]
+                base = base.base
             found += [other for other in (*reversed(needed), name) if other not in found]
         return found
 
     def drop_models(self, names: Iterable[str]) -> None:
         """Remove problems, models and classifiers: whatever a repeat reports is measured, and they fill the disk."""
         methods = [name for name in names if _registered(name)]
-        problems = {f"{setting_of(name)}problem{part}" for name in methods for part in ("", "_recipe")}
+        settings = {MethodRun.parse(name).setting for name in methods}
+        problems = [in_setting(part, setting) for setting in settings for part in ("problem", "problem_recipe")]
         for dataset in (*problems, *(f"{name}.{part}" for name in methods for part in ("model", "classifier"))):
             place = getattr(self._catalog.get(dataset), "_filepath", None)
             if place is not None:
                 Path(place).unlink(missing_ok=True)
 
-    def summary(self, setting: str) -> dict[str, Any]:
+    def summary(self, setting: Setting) -> dict[str, Any]:
         """Sizes and fingerprint of the problem of a setting."""
-        found: dict[str, Any] = self._catalog.load(f"{setting}problem_summary")
+        found: dict[str, Any] = self._catalog.load(in_setting("problem_summary", setting))
         return found
 
     def metrics(self, name: str) -> dict[str, float]:
@@ -104,13 +104,13 @@ class FinishedMethods:
         return bool(found) and all(isinstance(value, int | float) for value in found.values())
 
     def _key(self, name: str) -> str:
-        fingerprint = self.summary(setting_of(name))["problem_fingerprint"]
+        fingerprint = self.summary(MethodRun.parse(name).setting)["problem_fingerprint"]
         shared: Mapping[str, Any] = {key: self._parameters[key] for key in SHARED}
         own: dict[str, Any] = {}
-        method: str | None = name.removeprefix("gzsl_")
-        while method:
-            own[method] = self._parameters[method]
-            method = METHODS[method].refines
+        run: MethodRun | None = MethodRun.parse(name)
+        while run:
+            own[run.method] = self._parameters[run.method]
+            run = run.base
         return selection_key(fingerprint, name, own, shared, self._candidates)
 
 
@@ -127,4 +127,4 @@ def load_mapping(catalog: CatalogProtocol[Any, Any], name: str) -> dict[str, Any
 
 
 def _registered(name: str) -> bool:
-    return name.removeprefix("gzsl_") in METHODS
+    return MethodRun.parse(name).entry is not None

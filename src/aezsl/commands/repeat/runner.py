@@ -7,7 +7,7 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 from kedro.runner.runner import AbstractRunner
 
-from aezsl.methods import METHODS
+from aezsl.methods import METHODS, MethodRun
 
 
 class MethodAfterMethod(SequentialRunner):
@@ -43,10 +43,10 @@ def parts_by_method(pipeline: Pipeline) -> list[Pipeline]:
 
 def _place(name: str) -> tuple[int, int, str]:
     """Bases before those that refine them, else the order of the registry."""
-    method = name.removeprefix("gzsl_")
-    if method not in METHODS:
+    run = MethodRun.parse(name)
+    if not run.entry:
         return 0, -1, name
-    depth, base = 0, METHODS[method].refines
+    depth, base = 0, run.base
     while base:
-        depth, base = depth + 1, METHODS[base].refines
-    return depth, list(METHODS).index(method), name
+        depth, base = depth + 1, base.base
+    return depth, list(METHODS).index(run.method), name

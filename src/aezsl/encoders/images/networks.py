@@ -121,7 +121,7 @@ def transformers_network(name: str, layer: str | None) -> torch.nn.Module:
 
 def torchvision_models(name: str) -> Any:
     """The models of torchvision, among which ``name`` must be."""
-    from aezsl.encoders.pretrained import torchvision
+    from aezsl.encoders.torchvision import torchvision
 
     known = torchvision.models.list_models(module=torchvision.models)
     if name not in known:
@@ -156,7 +156,7 @@ def torchvision_network(name: str, weights: str, layer: str | None) -> torch.nn.
 
 def googlenet_classifier(weights: str) -> Any:
     """GoogLeNet with all its heads, to be trained further; ``weights`` as above."""
-    from aezsl.encoders.pretrained import torchvision
+    from aezsl.encoders.torchvision import torchvision
 
     models = torchvision.models
     network = models.get_model("googlenet", weights=None, init_weights=weights == "random", transform_input=True)

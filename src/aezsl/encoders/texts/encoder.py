@@ -12,7 +12,8 @@ import numpy as np
 
 from aezsl.arrays import Float32
 from aezsl.encoders.pretrained import is_pair, model_config
-from aezsl.encoders.texts.fingerprints import check_source, encoder_folder
+from aezsl.encoders.texts.fingerprints import MINILM, check_source, encoder_folder
+from aezsl.encoders.texts.minilm import load_minilm
 from aezsl.errors import DataError
 from aezsl.machine.progress import progress_bar
 
@@ -36,11 +37,14 @@ Encode = Callable[[Sequence[str]], Float32]
 def load_encoder(encoder: str, fingerprint: str) -> Encode:
     """The encoder in memory, loaded once for a service that is asked again and again; its files must be the same."""
     check_source({"kind": "text", "encoder": encoder, "fingerprint": fingerprint})
-    from aezsl.encoders import pretrained as torchvision  # noqa: F401  # the libraries below import torchvision, unguarded
-
     try:
         folder = encoder_folder(encoder)
-        encode = _tower(folder) if is_pair(folder) else _sentences(folder)
+        if encoder == MINILM:
+            encode = load_minilm(folder)
+        else:
+            from aezsl.encoders import torchvision  # noqa: F401  # the libraries behind these import it, unguarded
+
+            encode = _tower(folder) if is_pair(folder) else _sentences(folder)
         encode(["a"])  # some that are made for images alone say so only when they are asked
         return encode
     except Exception as error:  # whatever a damaged folder makes of it

@@ -12,16 +12,16 @@ from aezsl.data.normalise import Normalisation, NormaliseSettings, Steps
 from aezsl.data.problem import Problem
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
+from aezsl.encoders.assembly import assemble_problem
 from aezsl.encoders.images.backbones import ExtractionSettings, make_backbone
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.kinds import Settings, Text
 from aezsl.machine.provenance import Cost
 from aezsl.methods import TargetClassifier, ZeroShotClassifier, make_method
 from aezsl.methods.core.parameters import MethodSettings
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
-from aezsl.serving.assembly import assemble_problem
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)

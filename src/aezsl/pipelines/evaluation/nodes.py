@@ -11,13 +11,14 @@ from aezsl.data.benchmark import Candidates
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.errors import DataError
+from aezsl.evaluation.answers import Answers
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking, ScoreTable
 from aezsl.kinds import CountOrNone, Settings
 from aezsl.machine.console import ON_SCREEN
 from aezsl.methods import TargetClassifier
-from aezsl.serving.trained import TOP, TrainedModel
+from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
 
@@ -37,26 +38,11 @@ def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedMod
     Probabilities are calibrated among unseen classes: in the generalized setting there are none.
     """
     among_unseen = problem.setting == "zsl"
-    shares = trained.probabilities(ranking) if among_unseen else np.full(ranking.scores.shape, np.nan)
-    names = np.array([*problem.target_names, None], dtype=object)  # None is the name of label -1
-    n_listed = min(TOP, ranking.classes.shape[1])
-    top = {f"top_{k + 1}": names[ranking.classes[:, k]] for k in range(n_listed)}
-    scores = {f"top_{k + 1}_score": ranking.scores[:, k] for k in range(n_listed)}
-    surely = {f"top_{k + 1}_probability": shares[:, k] for k in range(n_listed)}
-    return pd.DataFrame(
-        {
-            "image_id": problem.test_ids,
-            "true": names[problem.y_test],
-            "predicted": names[ranking.classes[:, 0]],
-            "score": ranking.scores[:, 0],
-            "probability": shares[:, 0],
-            "none_of_these": shares[:, 0] < trained.confidence.threshold,
-            **top,
-            **scores,
-            **surely,
-            "label_space": "unseen" if among_unseen else "seen + unseen",
-        }
-    )
+    names = problem.target_names
+    answers = trained.answers(ranking, names) if among_unseen else Answers.make(ranking, names, None, 0.0)
+    true = np.array([*names, None], dtype=object)[problem.y_test]  # None is the name of label -1
+    space = {"label_space": "unseen" if among_unseen else "seen + unseen"}
+    return pd.DataFrame({"image_id": problem.test_ids, "true": true, **answers.table(), **space})
 
 
 def score_targets(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from kedro.pipeline import Node, Pipeline, node
 
+from aezsl.methods import Setting
 from aezsl.pipelines import with_fixed
 from aezsl.pipelines.evaluation.generalized import (
     apply_constant,
@@ -22,7 +23,7 @@ from aezsl.reporting.gallery import draw_gallery
 from aezsl.reporting.names import list_names
 
 
-def create_pipeline(method: str, setting: str = "zsl") -> Pipeline:
+def create_pipeline(method: str, setting: Setting = "zsl") -> Pipeline:
     """Evaluation of one method; the caller puts it under the method's namespace."""
     shared = [
         node(tabulate_predictions, ["ranking", "problem", "model"], "predictions", name="tabulate_predictions"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from aezsl.kinds import Settings, Text
+from aezsl.methods import MethodRun, in_setting
 from aezsl.reporting.names import PredictSettings
 from aezsl.reporting.results import Results
 from aezsl.serving.card import clip_benchmark_results, model_card
@@ -34,7 +35,7 @@ def describe(
     """The model's card, and its results in the form of CLIP_benchmark."""
     method, benchmark = predict.method, settings.benchmark
     trained = models.load(method)
-    setting = "gzsl_summary" if method.startswith("gzsl_") else "summary"
+    summary = in_setting("summary", MethodRun.parse(method).setting)
     metrics = results.mapping(method, "metrics") if results.is_current(method) else None
-    card = model_card(trained, benchmark, metrics, results.mapping("problem", setting), settings.licence)
+    card = model_card(trained, benchmark, metrics, results.mapping("problem", summary), settings.licence)
     return card, clip_benchmark_results(trained, benchmark, metrics)

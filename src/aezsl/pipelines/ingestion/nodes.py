@@ -9,9 +9,9 @@ import pandas as pd
 
 from aezsl.arrays import Mask
 from aezsl.data.benchmark import Benchmark
+from aezsl.data.draws import held_out_mask, long_tail
 from aezsl.errors import DataError, ParameterError
 from aezsl.kinds import AtLeastOne, Fraction, Seed, Settings, Text
-from aezsl.selection import held_out_mask, long_tail
 
 
 class IngestionSettings(Settings):

@@ -7,6 +7,7 @@ import pandas as pd
 
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
+from aezsl.encoders.recipe import Recipe
 from aezsl.evaluation.confidence import Confidence
 from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
@@ -27,7 +28,6 @@ from aezsl.selection import (
     suitable_normalisations,
     validated_confidence,
 )
-from aezsl.serving.recipe import Recipe
 from aezsl.serving.trained import TrainedModel
 
 

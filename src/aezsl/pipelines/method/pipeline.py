@@ -4,7 +4,7 @@ from typing import Any
 
 from kedro.pipeline import Node, Pipeline, node
 
-from aezsl.methods import Entry
+from aezsl.methods import Entry, Setting
 from aezsl.pipelines import clear_checkpoint, with_fixed
 from aezsl.pipelines.method.nodes import (
     adapt,
@@ -18,7 +18,7 @@ from aezsl.pipelines.method.nodes import (
 )
 
 
-def create_pipeline(method: Entry, setting: str = "zsl", variant: dict[str, Any] | None = None) -> Pipeline:
+def create_pipeline(method: Entry, setting: Setting = "zsl", variant: dict[str, Any] | None = None) -> Pipeline:
     """The road of one method; the caller puts it under the method's namespace.
 
     variant : parameters that have one value whatever the configuration says.
@@ -31,7 +31,7 @@ def create_pipeline(method: Entry, setting: str = "zsl", variant: dict[str, Any]
     return Pipeline([*nodes, create_ranking_node(setting)], tags="training")
 
 
-def create_ranking_node(setting: str = "zsl") -> Node:
+def create_ranking_node(setting: Setting = "zsl") -> Node:
     """Ranks the test images among the targets, or among seen and unseen classes."""
     inputs = {name: name for name in ("classifier", "problem", "normalisation", "fit_cost", "adapt_cost")}
     if setting == "zsl":
@@ -39,7 +39,7 @@ def create_ranking_node(setting: str = "zsl") -> Node:
     return node(rank_both_sides, inputs, ["seen_ranking", "unseen_ranking", "record"], name="rank_both_sides")
 
 
-def _select(method: Entry, setting: str, variant: dict[str, Any] | None) -> Node:
+def _select(method: Entry, setting: Setting, variant: dict[str, Any] | None) -> Node:
     inputs = {
         "problem": "problem",
         "method": "params:method",

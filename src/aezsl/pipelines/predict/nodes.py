@@ -13,7 +13,7 @@ from aezsl.serving.model_file import ModelFolder, load_registered
 from aezsl.serving.trained import TrainedModel
 
 
-def find_model(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
+def load_named(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
     """The model of the method that the command names, or the one of MLflow's registry that it names."""
     if settings.model:
         return load_registered(settings.model)
@@ -33,10 +33,9 @@ def classify(trained: TrainedModel, new: NewImages, features: Vectors, unreadabl
     images = new.images[~new.images["image_id"].isin(set(unreadable))]
     targets = trained.recipe.targets(new.classes, new.attribute_names)
     vectors = features.get(images["image_id"].tolist(), "images", "their features", "run predict again")
-    predictions = trained.classify(vectors, targets)
-    predictions.insert(0, "image_id", images["image_id"].to_numpy())
-    predictions.insert(1, "true", None)
-    return predictions.assign(label_space=f"{len(targets.names)}", path=images["path"].to_numpy())
+    answers = trained.answer(vectors, targets).table()
+    about = {"label_space": f"{len(targets.names)}", "path": images["path"].to_numpy()}
+    return pd.DataFrame({"image_id": images["image_id"].to_numpy(), "true": None, **answers, **about})
 
 
 def draw_new(predictions: pd.DataFrame, new: NewImages, settings: GallerySettings) -> Figure:

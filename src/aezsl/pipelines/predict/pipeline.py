@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new, find_model
+from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new, load_named
 from aezsl.reporting.names import list_names, sort_images
 
 
@@ -10,7 +10,7 @@ def create_pipeline() -> Pipeline:
     """Apply the model of one method (``--params=method=...``), trained before in the same environment."""
     return Pipeline(
         [
-            node(find_model, {"models": "models", "settings": "params:predict"}, "found_model", name="find_model"),
+            node(load_named, {"models": "models", "settings": "params:predict"}, "found_model", name="find_model"),
             node(
                 extract_new,
                 {

@@ -2,13 +2,13 @@
 
 from kedro.pipeline import Pipeline, node
 
+from aezsl.encoders.assembly import assemble_problem
+from aezsl.methods import Setting, in_setting
 from aezsl.pipelines import with_fixed
-from aezsl.serving.assembly import assemble_problem
 
 
-def create_pipeline(setting: str = "zsl") -> Pipeline:
+def create_pipeline(setting: Setting = "zsl") -> Pipeline:
     """The problem of one setting, and the recipe that goes with every model trained on it."""
-    prefix = "" if setting == "zsl" else f"{setting}_"
     return Pipeline(
         [
             node(
@@ -25,8 +25,8 @@ def create_pipeline(setting: str = "zsl") -> Pipeline:
                     "extraction": "params:feature_extraction",
                     "embedding": "params:semantic_embedding",
                 },
-                [f"{prefix}problem", f"{prefix}problem_summary", f"{prefix}problem_recipe"],
-                name=f"assemble_{prefix}problem",
+                [in_setting(name, setting) for name in ("problem", "problem_summary", "problem_recipe")],
+                name=f"assemble_{in_setting('problem', setting)}",
             ),
         ],
         tags="training",

@@ -13,8 +13,8 @@ from aezsl.data.normalise import NormaliseSettings
 from aezsl.data.problem import Problem
 from aezsl.data.vectors import NamedVectors
 from aezsl.encoders.images.backbones import ExtractionSettings, named_backbones
+from aezsl.encoders.recipe import BACKBONE_KEYS, KEPT_COLUMNS, Recipe
 from aezsl.encoders.texts.semantics import EmbeddingSettings, resolve_sources
-from aezsl.serving.recipe import BACKBONE_KEYS, KEPT_COLUMNS, Recipe
 
 log = logging.getLogger(__name__)
 

@@ -33,10 +33,10 @@ def test_new_data_are_classified_as_if_they_had_been_in_the_problem():
     model = make_method("eszsl").fit(X, data.y, S)
     expected = model.rank(X_new, S_new, 3)
     targets = recipe.targets()
-    answer = TrainedModel(model, recipe).classify(data.X_new, targets, 3)
+    answer = TrainedModel(model, recipe).answer(data.X_new, targets, 3)
     names = np.array(targets.names)
-    assert answer["top_3"].tolist() == names[expected.classes].tolist()
-    np.testing.assert_allclose(answer["score"], expected.scores[:, 0])
+    assert answer.names.tolist() == names[expected.classes].tolist()
+    np.testing.assert_allclose(answer.scores, expected.scores)
 
 
 @pytest.mark.parametrize("name", slow_unless_quick(UNPAIRED))
@@ -46,10 +46,9 @@ def test_a_few_new_rows_suffice_for_any_method_on_disk(name, tmp_path):
     save_trained(tmp_path / "model.npz", TrainedModel(model, recipe))
     trained = load_trained(tmp_path / "model.npz")
     for count in (1, 3):
-        answer = trained.classify(data.X_new[:count], recipe.targets(), 2)
-        assert len(answer) == count
-        assert answer["top_2"].map(len).eq(2).all()
-        assert np.isfinite(np.vstack(answer["top_2_scores"])).all()
+        answer = trained.answer(data.X_new[:count], recipe.targets(), 2)
+        assert answer.names.shape == (count, 2)
+        assert np.isfinite(answer.scores).all()
 
 
 def test_targets_by_name_by_description_and_by_default():

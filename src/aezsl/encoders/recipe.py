@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.arrays import Array
+from aezsl.arrays import Array, Labels
 from aezsl.data.benchmark import ROLES
 from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
@@ -21,6 +21,12 @@ from aezsl.errors import DataError
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
 KEPT_COLUMNS = ("class_name", "role", "text", "wnid")
+
+#: Kinds of semantics that words alone describe.
+BY_TEXT = ("text", "bag_of_words", "word_vectors")
+
+#: Columns of a table of classes that describe them.
+DESCRIBING = ("text", "attributes", "wnid")
 
 #: What is kept of every backbone.
 BACKBONE_KEYS = ("backbone", "weights", "layer")
@@ -88,34 +94,59 @@ class Recipe:
         ways = {"features": [self.features.steps], "semantics": [self.semantics.steps]}
         require_pair(method, backbones, self.sources, ways)
 
+    @property
+    def reads_words(self) -> bool:
+        """Whether words alone describe a class."""
+        return all(source["kind"] in BY_TEXT for source in self.sources)
+
     def targets(self, classes: pd.DataFrame | None = None, attribute_names: Sequence[str] = ()) -> "NamedClasses":
         """The classes to choose among: those of a table, or else the unseen classes of training.
 
-        A table that describes its classes (text, attributes, wnid) may name any; one that does not may name those
-        of training.
+        A row that names a class of training, and says nothing else of it than training did, means that class. Any other
+        class is described by its row (text, attributes, wnid), or where words can describe a class by its name.
         """
         if classes is None:
-            known = (self.classes["role"] == "unseen").to_numpy()
-            names, vectors = self.classes.loc[known, "class_name"].tolist(), self.class_vectors[known]
-        elif {"text", "attributes", "wnid"} & set(classes.columns):
-            names = classes["class_name"].tolist()
-            vectors = embed_classes(self._aligned(classes, attribute_names), self.sources, self.classes)
-        else:
-            names = classes["class_name"].tolist()
-            rows = pd.Index(self.classes["class_name"]).get_indexer(pd.Index(names))
-            if (rows < 0).any():
-                stranger = names[int((rows < 0).argmax())]
-                raise DataError(f"class {stranger!r} was not in training and is not described: describe all classes")
-            vectors = self.class_vectors[rows]
+            classes = self.classes.loc[self.classes["role"] == "unseen", ["class_name"]]
+        names, rows = classes["class_name"].tolist(), self._rows_of_training(classes)
+        vectors = self.class_vectors[rows]
+        if (new := rows < 0).any():
+            vectors[new] = self._embed(classes[new], attribute_names)
         if (lost := np.isnan(vectors).any(axis=1)).any():
             raise DataError(
                 f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
             )
+        return NamedClasses(names, self.semantics(vectors.astype(np.float64)))
+
+    def _rows_of_training(self, classes: pd.DataFrame) -> Labels:
+        """Which class of training every row of a table means; -1 for none."""
+        known, names = self.classes["class_name"], classes["class_name"]
+        described = [column for column in DESCRIBING if column in classes]
+        if not described:
+            by_name = {_plain(name): row for row, name in enumerate(known)}
+            by_name |= {name: row for row, name in enumerate(known)}
+            return np.array([by_name.get(name, by_name.get(_plain(name), -1)) for name in names])
+        if "text" in described and "text" in self.classes and self.reads_words:
+            by_text = {pair: row for row, pair in enumerate(zip(known, self.classes["text"], strict=True))}
+            return np.array([by_text.get(pair, -1) for pair in zip(names, classes["text"], strict=True)])
+        return np.full(len(classes), -1)
+
+    def _embed(self, classes: pd.DataFrame, attribute_names: Sequence[str]) -> Array:
+        """Vectors of classes that are not those of training."""
+        if not any(column in classes for column in DESCRIBING):
+            if not self.reads_words:
+                kinds = ", ".join(source["kind"] for source in self.sources)
+                raise DataError(
+                    f"class {classes['class_name'].iloc[0]!r} was not in training and is not described, and this model "
+                    f"knows classes by {kinds}, which words cannot give: describe all classes so, or name classes of "
+                    "training, or use a model that was trained with texts"
+                )
+            classes = classes.assign(text=classes["class_name"])
+        vectors = embed_classes(self._aligned(classes, attribute_names), self.sources, self.classes)
         if vectors.shape[1] != self.class_vectors.shape[1]:
             raise DataError(
                 f"classes must be described by {self.class_vectors.shape[1]} numbers, got {vectors.shape[1]}"
             )
-        return NamedClasses(names, self.semantics(vectors.astype(np.float64)))
+        return vectors
 
     def _aligned(self, classes: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         """The same attributes in the order of training, where both have names."""
@@ -185,6 +216,10 @@ class Recipe:
             raise DataError("attribute names must be a list of names")
         self.features.check_width(self.example.shape[1])
         self.semantics.check_width(self.class_vectors.shape[1])
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().replace("_", " ").split())
 
 
 def _is_name(value: object) -> bool:

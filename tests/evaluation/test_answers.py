@@ -1,0 +1,66 @@
+"""One form of answers: what tables, replies, labels and the page say of the same ranking agrees."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aezsl.evaluation.answers import TOP, Answers
+from aezsl.evaluation.confidence import probabilities
+from aezsl.evaluation.ranking import Ranking, top_k
+
+NAMES = [f"class {c}" for c in range(7)]
+
+
+@pytest.fixture
+def ranking():
+    return top_k(np.random.default_rng(0).normal(size=(9, len(NAMES))), len(NAMES))
+
+
+def test_every_form_says_the_same(ranking):
+    shares = probabilities(ranking, 0.5)
+    answers = Answers.make(ranking, NAMES, 0.5, float(np.median(shares[:, 0])))
+    np.testing.assert_array_equal(answers.probabilities, shares)
+    table, reply, page, labels = pd.DataFrame(answers.table()), answers.reply(), answers.page(), answers.labels()
+    assert 0 < answers.none_of_these.sum() < len(shares)
+    for i, best in enumerate(ranking.classes[:, 0]):
+        assert table["predicted"][i] == table["top_1"][i] == reply["predicted"][i] == reply["top"][i][0] == NAMES[best]
+        assert page[i]["names"] == reply["top"][i] == [NAMES[c] for c in ranking.classes[i]]
+        assert page[i]["probabilities"] == reply["top_probabilities"][i] == shares[i].tolist()
+        assert reply["top_scores"][i] == ranking.scores[i].tolist()
+        assert page[i]["none_of_these"] == reply["none_of_these"][i] == table["none_of_these"][i]
+        assert (labels[i][0]["label"] == "none of these") == table["none_of_these"][i]
+        assert [line["score"] for line in labels[i][-len(NAMES) :]] == shares[i].tolist()
+    assert [line[0]["label"] for line in answers.labels(none=False)] == table["predicted"].tolist()
+    assert f"top_{TOP}_score" in table
+    assert f"top_{TOP + 1}" not in table
+
+
+def test_the_best_few_keep_their_probabilities(ranking):
+    answers = Answers.make(ranking, NAMES, 0.5, 0.4)
+    few = answers.best(2)
+    np.testing.assert_array_equal(few.probabilities, answers.probabilities[:, :2])
+    assert list(few.table())[4:] == [
+        "top_1",
+        "top_2",
+        "top_1_score",
+        "top_2_score",
+        "top_1_probability",
+        "top_2_probability",
+    ]
+    np.testing.assert_array_equal(answers.best(None).names, answers.names)
+
+
+def test_without_a_temperature_there_are_no_probabilities_and_every_image_has_a_name(ranking):
+    answers = Answers.make(ranking, NAMES, None, 0.9)
+    assert np.isnan(answers.probabilities).all()
+    assert not answers.none_of_these.any()
+
+
+def test_lengths_follow_the_order_of_names_where_a_refined_label_stands_first():
+    refined = Ranking(np.array([[1, 0, 2]]), np.array([[2.0, 4.0, 0.0]]))
+    (line,) = Answers.make(refined, ["a", "b", "c"], 1.0, 0.0).page()
+    assert (line["names"], line["lengths"]) == (["b", "a", "c"], [1.0, 0.5, 0.0])
+
+
+def test_no_image_has_a_table_with_all_columns():
+    assert "top_3_probability" in Answers.make(Ranking.empty(3), NAMES, 1.0, 0.5).table()
