@@ -4,11 +4,19 @@ import pytest
 
 from aezsl.evaluation.confidence import probabilities
 from aezsl.methods import make_method
-from aezsl.selection import SelectionStore, class_split, expected_accuracy, problem_folds, validated_confidence
+from aezsl.selection import (
+    ConfidenceSettings,
+    SelectionSettings,
+    SelectionStore,
+    class_split,
+    expected_accuracy,
+    problem_folds,
+    validated_confidence,
+)
 from tests.helpers.problems import make_problem
 
-SELECTION = {"rule": "random", "n_folds": 2, "seed": 0, "fraction": 0.4, "criterion": "accuracy"}
-SETTINGS = {"calibrate": True, "none_share": 0.1}
+SELECTION = SelectionSettings(n_folds=2, fraction=0.4)
+SETTINGS = ConfidenceSettings(none_share=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +50,14 @@ def test_what_was_calibrated_is_taken_over_until_something_changes(problem, tmp_
             == first
         )
     other = validated_confidence(
-        "eszsl", problem, *problem.normalisations, {"gamma": 1.0}, SELECTION, SETTINGS | {"none_share": 0.0}, store
+        "eszsl", problem, *problem.normalisations, {"gamma": 1.0}, SELECTION, ConfidenceSettings(none_share=0.0), store
     )
     assert (other.temperature, other.threshold) == (pytest.approx(first.temperature), 0.0)
 
 
 def test_nothing_is_calibrated_where_it_is_switched_off_or_would_be_a_training(problem, tmp_path):
     store = SelectionStore(tmp_path / "confidence.csv")
-    for name, settings in (("eszsl", SETTINGS | {"calibrate": False}), ("daezsl", SETTINGS)):
+    for name, settings in (("eszsl", ConfidenceSettings(calibrate=False)), ("daezsl", SETTINGS)):
         store.path.touch()
         assert (
             validated_confidence(name, problem, *problem.normalisations, {}, SELECTION, settings, store).temperature
