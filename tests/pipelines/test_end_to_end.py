@@ -69,4 +69,4 @@ def test_the_recipe_finds_the_network_that_was_trained(project, monkeypatch):
     features = run(np.stack([preprocess(read_image(path)) for path in images["path"]]))
     named = trained.answer(features, recipe.targets())
     assert named.predicted.tolist() == expected["predicted"].tolist()
-    np.testing.assert_allclose(named["score"], expected["score"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(named.scores[:, 0], expected["score"], rtol=1e-4, atol=1e-6)
