@@ -2,7 +2,7 @@
 
 import pytest
 
-from aezsl.runs.commands import next_command
+from aezsl.hooks.subject import next_command
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from kedro.io import DatasetError
 from aezsl.errors import DataError
 from aezsl.methods import make_method
 from aezsl.methods.shared.ranking_sgd import compatibilities
-from aezsl.runs import crash
+from aezsl.hooks import crash
 
 
 def raised(error, cause=None):

@@ -12,7 +12,7 @@ from aezsl.errors import NotReadyError
 from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask
 from aezsl.machine.provenance import Cost
 from aezsl.pipelines import export, predict
-from aezsl.runs.subject import describe_run, main_method, methods_with_runs
+from aezsl.hooks.subject import describe_run, main_method, methods_with_runs
 from aezsl.serving.model_file import ModelFolder
 
 

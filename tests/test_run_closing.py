@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from kedro.io import DataCatalog, MemoryDataset
 
-from aezsl.runs.closing import _named, _own_way
+from aezsl.hooks.closing import _named, _own_way
 
 LENGTH = {"features": ["l2"], "semantics": ["l2"]}
 CENTRED = {"features": ["l2"], "semantics": ["centre", "l2"]}

@@ -7,6 +7,8 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
+from pathlib import Path
 
 import mlflow
 import pandas as pd
@@ -14,9 +16,10 @@ import psutil
 import pytest
 
 from aezsl.errors import NotReadyError
+from aezsl.hooks import database as tracking
+from aezsl.hooks.database import HOST, PID, STARTED, VIEW, prepare_database, save_view, sign_run
+from aezsl.hooks.tracked import TrackedRun
 from aezsl.machine.processes import Process
-from aezsl.runs.tracked import TrackedRun
-from aezsl.runs.tracking import HOST, PID, STARTED, VIEW, prepare_database, save_view, sign_run
 
 pytestmark = pytest.mark.slow  # making MLflow's tables takes seconds
 
@@ -28,30 +31,82 @@ def uri(folder):
     return f"sqlite:///{folder}/mlflow.db"
 
 
-def test_a_half_made_database_is_told_by_name_with_what_to_do(tmp_path, empty_runs):
-    path = shutil.copy(empty_runs, tmp_path / "mlflow.db")
-    connection = sqlite3.connect(path)
-    connection.execute("drop table alembic_version")
-    connection.execute("drop table trace_info")
-    connection.commit()
-    connection.close()
-    with pytest.raises(NotReadyError, match=r"mlflow\.db, where MLflow keeps runs, .* no run: delete it and run again"):
-        prepare_database(uri(tmp_path), EXPERIMENT)
+def alter(path, *commands):
+    with closing(sqlite3.connect(path)) as connection:
+        for command in commands:
+            connection.execute(command)
+        connection.commit()
 
 
-def test_a_database_with_runs_is_never_said_to_be_deletable(tmp_path, empty_runs):
-    path = shutil.copy(empty_runs, tmp_path / "mlflow.db")
-    client = mlflow.MlflowClient(uri(tmp_path))
+def refusal(folder):
+    with pytest.raises(NotReadyError) as caught:
+        prepare_database(uri(folder), EXPERIMENT)
+    sentence = str(caught.value)
+    assert str(folder / "mlflow.db") in sentence
+    assert "\n" not in sentence
+    return sentence
+
+
+def with_a_run(folder, empty_runs):
+    """A database with a run; a copy, as MLflow remembers one that it has opened."""
+    first = folder / "first"
+    first.mkdir()
+    shutil.copy(empty_runs, first / "mlflow.db")
+    client = mlflow.MlflowClient(uri(first))
     client.create_run(client.create_experiment("old"))
-    connection = sqlite3.connect(path)
-    connection.execute("update alembic_version set version_num = 'ffffffffffff'")
-    connection.commit()
-    connection.close()
-    other = tmp_path / "other"
-    other.mkdir()
-    shutil.copy(path, other / "mlflow.db")  # MLflow remembers a database that it has opened
-    with pytest.raises(NotReadyError, match="holds 1 runs: keep a copy"):
-        prepare_database(uri(other), EXPERIMENT)
+    return Path(shutil.copy(first / "mlflow.db", folder / "mlflow.db"))
+
+
+def test_a_half_made_database_without_a_row_may_be_deleted(tmp_path, empty_runs):
+    path = shutil.copy(empty_runs, tmp_path / "mlflow.db")
+    alter(path, "drop table alembic_version", "drop table trace_info")
+    assert "delete it" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("row", ["create table mine (a)", "insert into registered_models (name) values ('m')"])
+def test_a_half_made_database_with_anything_else_in_it_may_not(tmp_path, empty_runs, row):
+    path = shutil.copy(empty_runs, tmp_path / "mlflow.db")
+    alter(path, "drop table alembic_version", "drop table trace_info", row)
+    assert "delete" not in refusal(tmp_path)
+
+
+def test_a_database_of_another_version_may_not_be_deleted(tmp_path, empty_runs):
+    path = with_a_run(tmp_path, empty_runs)
+    alter(path, "update alembic_version set version_num = 'ffffffffffff'")
+    sentence = refusal(tmp_path)
+    assert "1 run" in sentence
+    assert "delete" not in sentence
+
+
+def test_a_locked_database_is_in_use(tmp_path, empty_runs, monkeypatch):
+    monkeypatch.setattr(tracking, "PATIENCE", 0.2)
+    path = with_a_run(tmp_path, empty_runs)
+    for lock in ("immediate", "exclusive"):
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute(f"begin {lock}")
+            started = time.monotonic()
+            sentence = refusal(tmp_path)
+        assert "in use" in sentence
+        assert "delete" not in sentence
+        assert time.monotonic() - started < 5
+    prepare_database(uri(tmp_path), EXPERIMENT)
+
+
+@pytest.mark.parametrize("part", [0.9, 0.5, 0.01])
+def test_a_damaged_database_may_not_be_deleted(tmp_path, empty_runs, part):
+    path = with_a_run(tmp_path, empty_runs)
+    os.truncate(path, int(path.stat().st_size * part))
+    content = path.read_bytes()
+    assert "delete" not in refusal(tmp_path)
+    assert path.read_bytes() == content
+
+
+def test_a_folder_or_any_other_file_may_not_be_deleted(tmp_path):
+    (tmp_path / "mlflow.db").mkdir()
+    assert "delete" not in refusal(tmp_path)
+    (tmp_path / "mlflow.db").rmdir()
+    (tmp_path / "mlflow.db").write_text("a letter to a friend\n" * 100)
+    assert "delete" not in refusal(tmp_path)
 
 
 def test_a_place_where_nothing_can_be_written_is_named(tmp_path):
@@ -69,7 +124,7 @@ def test_other_places_are_left_to_mlflow(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_first_runs_together_and_after_a_kill(tmp_path):
-    program = f"from aezsl.runs.tracking import prepare_database as p; p({uri(tmp_path)!r}, {EXPERIMENT!r})"
+    program = f"from aezsl.hooks.database import prepare_database as p; p({uri(tmp_path)!r}, {EXPERIMENT!r})"
 
     def start():
         return subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)

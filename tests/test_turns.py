@@ -11,7 +11,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline, node
 
 from aezsl.machine.processes import Process, this_host
-from aezsl.runs import turns
+from aezsl.hooks import turns
 
 
 def run_of(folder, images, **params):

@@ -7,8 +7,8 @@ from kedro.framework.cli.project import run  # Kedro's own, which ``python -m ae
 from kedro.framework.cli.utils import env_option, split_string
 
 from aezsl.commands.app import app
-from aezsl.commands.classify import classify
-from aezsl.commands.given import check_runner, read_by, split_params
+from aezsl.commands.classify import classify, name
+from aezsl.commands.options import split_params
 from aezsl.commands.pipelines import pipelines
 
 __all__ = ["cli", "repeat", "run"]
@@ -20,9 +20,9 @@ def cli() -> None:
 
 
 cli.add_command(classify)
+cli.add_command(name)
 cli.add_command(pipelines)
 cli.add_command(app)
-read_by(run)
 
 
 def _seeds(_: click.Context, __: click.Parameter, value: str) -> list[int]:
@@ -48,7 +48,6 @@ def _seeds(_: click.Context, __: click.Parameter, value: str) -> list[int]:
     "--runner",
     "-r",
     default="SequentialRunner",
-    callback=check_runner,
     help="As of kedro run; ThreadRunner: methods side by side.",
 )
 @env_option

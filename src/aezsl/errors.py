@@ -1,6 +1,6 @@
 """The project's own errors: each message says what was expected, what came, and what to do.
 
-Whoever runs a command reads the message and nothing else; the traceback goes to the log file (``aezsl.runs.crash``).
+Whoever runs a command reads the message and nothing else; the traceback goes to the log file (``aezsl.hooks.crash``).
 Most are ValueErrors too, as scikit-learn's conventions want it of methods. What a library raises on the way is an
 accident, and is shown with its traceback.
 """

@@ -1,14 +1,17 @@
-"""All pipelines by name. Written out, because methods share one template instead of a folder each."""
+"""All pipelines in one table: what each does, how it is made, what it leaves to look at.
 
-from collections.abc import Callable, Sequence
+A new pipeline is its folder below ``pipelines`` and one entry here. ``kedro pipelines``, names of runs in MLflow, the
+lines at the end of a run and README's table follow. Methods share one template instead of a folder each.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 
 from kedro.pipeline import Pipeline, pipeline
 
 from aezsl.methods import METHODS, SETTINGS, UNPAIRED, MethodRun, Setting, in_setting
 from aezsl.pipelines import (
-    ablation,
-    comparison,
     end_to_end,
     evaluation,
     export,
@@ -16,9 +19,9 @@ from aezsl.pipelines import (
     ingestion,
     label_refinement,
     method,
+    photos,
     predict,
     problem,
-    qualitative,
     reporting,
     semantic_embedding,
     sensitivity,
@@ -35,9 +38,29 @@ SHARED = ("selection", "confidence", "evaluation", "gallery", "calibration")
 #: DAEZSL from images, its network trained with it.
 END_TO_END = "daezsl_end_to_end"
 
+#: What a method leaves to look at: last part of a dataset's name -> what it is.
+OF_METHODS = {
+    "gallery": "picture",
+    "refinement_curve": "round by round",
+    "seen_unseen_curve": "seen against unseen",
+    "predictions_table": "all names",
+    "scores": "all scores",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One pipeline, or those of all methods."""
+
+    name: str
+    what: str  # it does, in a line
+    make: Callable[[], Pipeline]
+    kind: str = "training"  # as MLflow's runs are tagged
+    shows: Mapping[str, str] = field(default_factory=lambda: OF_METHODS)  # dataset -> what it is
+
 
 def create_method_pipeline(name: str, setting: Setting = "zsl") -> Pipeline:
-    """Select, fit, adapt, rank, evaluate: the road of one method, under a namespace of its own.
+    """Select, fit, adapt, rank, evaluate: the stages of one method, under a namespace of its own.
 
     A method that refines another one brings that one's pipeline along, results and all.
     """
@@ -64,7 +87,7 @@ def create_method_pipeline(name: str, setting: Setting = "zsl") -> Pipeline:
 
 
 def create_variant_pipeline(variant: Variant) -> Pipeline:
-    """The road of a method under one weighting to its metrics, under a namespace of its own, without pictures."""
+    """The stages of a method under one weighting to its metrics, under a namespace of its own, without pictures."""
     if variant.name == variant.method:
         return create_method_pipeline(variant.method)
     stages = method.create_pipeline(METHODS[variant.method], variant={"weighting": variant.weighting})
@@ -85,79 +108,155 @@ def create_end_to_end_pipeline() -> Pipeline:
     return pipeline(stages, namespace=END_TO_END, inputs=shared & stages.inputs(), parameters=parameters)
 
 
-def joined(*pipelines: Pipeline) -> Pipeline:
+def union(*pipelines: Pipeline) -> Pipeline:
     """All nodes of some pipelines, which may share some; added one by one, all would be sorted again each time."""
     return Pipeline({node for one in pipelines for node in one.nodes})
 
 
-def register_pipelines() -> dict[str, Pipeline]:
-    """Name -> pipeline, for Kedro: those that its command names, else all. Making all takes a second."""
-    from kedro.framework import project
-
-    names = project.pipelines._requested_pipelines
-    return create_pipelines(None if names is None else [name for name in names if name in pipeline_names()])
-
-
-def create_pipelines(names: Sequence[str] | None = None) -> dict[str, Pipeline]:
-    """Name -> pipeline, of all or of some. Every method's pipeline is the whole road from raw files to metrics."""
-    makers = _makers()
-    return {name: makers[name]() for name in (makers if names is None else names)}
+@cache
+def data_pipeline(setting: Setting) -> Pipeline:
+    """Raw files -> the problem that all methods of a setting share."""
+    stages = (ingestion, feature_extraction, semantic_embedding)
+    return union(*(stage.create_pipeline() for stage in stages), problem.create_pipeline(setting))
 
 
-def pipeline_names() -> list[str]:
-    """Of all pipelines; none is made."""
-    return list(_makers())
+@cache
+def whole_pipeline(name: str, setting: Setting = "zsl") -> Pipeline:
+    """Raw files -> metrics of one method."""
+    return union(data_pipeline(setting), create_method_pipeline(name, setting))
 
 
-def _makers() -> dict[str, Callable[[], Pipeline]]:
-    """Name -> what makes the pipeline. Parts that several of them share are made once."""
-    stages = {
-        "ingestion": cache(ingestion.create_pipeline),
-        "feature_extraction": cache(feature_extraction.create_pipeline),
-        "semantic_embedding": cache(semantic_embedding.create_pipeline),
-    }
+def _sensitivity(parameter: str) -> Pipeline:
+    return union(whole_pipeline("aezsl_lr"), sensitivity.create_pipeline("aezsl_lr", parameter))
 
-    @cache
-    def start(setting: Setting) -> Pipeline:
-        return joined(*(stage() for stage in stages.values()), problem.create_pipeline(setting))
 
-    @cache
-    def one(name: str, setting: Setting = "zsl") -> Pipeline:
-        return joined(start(setting), create_method_pipeline(name, setting))
+def _weightings() -> Pipeline:
+    variants = map(create_variant_pipeline, VARIANTS)
+    return union(data_pipeline("zsl"), *variants, reporting.create_ablation(VARIANTS))
 
-    def curve(parameter: str) -> Pipeline:
-        return joined(one("aezsl_lr"), sensitivity.create_pipeline("aezsl_lr", parameter))
 
-    def weightings() -> Pipeline:
-        return joined(start("zsl"), *map(create_variant_pipeline, VARIANTS), ablation.create_pipeline(VARIANTS))
+def _large_scale() -> Pipeline:
+    names = [entry.name for entry in METHODS.values() if entry.large_scale]
+    return union(*map(whole_pipeline, names), evaluation.create_large_scale_pipeline(names))
 
-    def large_scale() -> Pipeline:
-        names = [entry.name for entry in METHODS.values() if entry.large_scale]
-        return joined(*map(one, names), evaluation.create_large_scale_pipeline(names))
 
-    def from_images() -> Pipeline:
-        return joined(stages["ingestion"](), stages["semantic_embedding"](), create_end_to_end_pipeline())
+def _from_images() -> Pipeline:
+    stages = (ingestion, semantic_embedding)
+    return union(*(stage.create_pipeline() for stage in stages), create_end_to_end_pipeline())
 
-    @cache
-    def explained() -> Pipeline:
-        return joined(one("eszsl"), one("aezsl"), qualitative.create_pipeline())
 
-    def table(names: Sequence[str]) -> Pipeline:
-        """All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once."""
-        return joined(*map(one, names), comparison.create_pipeline(list(names)), explained())
+@cache
+def _qualitative() -> Pipeline:
+    return union(whole_pipeline("eszsl"), whole_pipeline("aezsl"), reporting.create_qualitative())
 
-    return {
-        **stages,
-        **{in_setting(name, setting): partial(one, name, setting) for setting in SETTINGS for name in METHODS},
-        **{f"sensitivity_{parameter}": partial(curve, parameter) for parameter in ("k", "lambda3")},
-        "ablation_weighting": weightings,
-        "large_scale": large_scale,
-        END_TO_END: from_images,
-        "qualitative": explained,
-        "table1": partial(table, UNPAIRED),
-        "table1_pair": partial(table, list(METHODS)),
-        "report": reporting.create_pipeline,
-        "predict": predict.create_pipeline,
-        "export": export.create_pipeline,
-        "__default__": partial(one, DEFAULT_METHOD),
-    }
+
+def _table(names: Sequence[str]) -> Pipeline:
+    """All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once."""
+    return union(*map(whole_pipeline, names), reporting.create_comparison(list(names)), _qualitative())
+
+
+_TABLE = {"table1_text": "table", "table1_latex": "for a paper", "table1": "all columns"}
+_NEW = {"new_gallery": "picture", "new_predictions_table": "all names", "sorted_images": "sorted by name"}
+
+#: Every pipeline that is not one method's, in the order of ``kedro pipelines``.
+ENTRIES = (
+    Entry("ingestion", "raw files -> images, classes, split", ingestion.create_pipeline, "data"),
+    Entry(
+        "feature_extraction",
+        "images -> features; what is stored already is not computed again",
+        feature_extraction.create_pipeline,
+        "data",
+    ),
+    Entry("semantic_embedding", "descriptions of classes -> vectors", semantic_embedding.create_pipeline, "data"),
+    *(
+        Entry(
+            f"sensitivity_{parameter}",
+            f"accuracy of aezsl_lr against {parameter}, the paper's figure of robustness",
+            partial(_sensitivity, parameter),
+        )
+        for parameter in ("k", "lambda3")
+    ),
+    Entry(
+        "ablation_weighting",
+        "AEZSL with other weights or none, beside ESZSL: what its weights contribute",
+        _weightings,
+        shows={"weighting_text": "table"},
+    ),
+    Entry(
+        "large_scale",
+        "methods for thousands of classes: candidate lists, hit@K, hierarchical precision",
+        _large_scale,
+        shows={"large_scale_table": "table"},
+    ),
+    Entry(END_TO_END, "DAEZSL from images, its network learning with it", _from_images),
+    Entry("qualitative", "where AEZSL is right and ESZSL wrong, and why", _qualitative),
+    Entry(
+        "table1",
+        "every method on one problem, in one table beside the published figures",
+        partial(_table, UNPAIRED),
+        shows=_TABLE,
+    ),
+    Entry(
+        "table1_pair",
+        "the same with the methods that need a pair of image and text encoders",
+        partial(_table, list(METHODS)),
+        shows=_TABLE,
+    ),
+    Entry(
+        "photos",
+        "names for any photos by any words, without training (--params=photos.images=<folder>,photos.labels=<file>)",
+        photos.create_pipeline,
+        "prediction",
+        {"photo_gallery": "picture", "photo_names": "all names", "photo_table": "what weights gain"},
+    ),
+    Entry("report", "one page of whatever has been run", reporting.create_pipeline, "report", {"report_page": "page"}),
+    Entry(
+        "predict",
+        "names for new images, by a trained model (--params=method=...,predict.images=<folder>)",
+        predict.create_pipeline,
+        "prediction",
+        _NEW,
+    ),
+    Entry(
+        "export",
+        "a trained model as an MLflow model (--params=method=...)",
+        export.create_pipeline,
+        "export",
+        {"mlflow_model": "model", "model_card": "its card"},
+    ),
+)
+
+
+class Pipelines(MutableMapping[str, Pipeline]):
+    """Name -> pipeline, each made when somebody asks for it: making all takes a second."""
+
+    def __init__(self) -> None:
+        self._makers: dict[str, Callable[[], Pipeline]] = {
+            **{
+                in_setting(name, setting): partial(whole_pipeline, name, setting)
+                for setting in SETTINGS
+                for name in METHODS
+            },
+            **{entry.name: cache(entry.make) for entry in ENTRIES},
+            "__default__": partial(whole_pipeline, DEFAULT_METHOD),
+        }
+
+    def __getitem__(self, name: str) -> Pipeline:
+        return self._makers[name]()
+
+    def __setitem__(self, name: str, made: Pipeline) -> None:
+        self._makers[name] = lambda: made
+
+    def __delitem__(self, name: str) -> None:
+        del self._makers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def register_pipelines() -> Pipelines:
+    """All pipelines, for Kedro. Every method's is whole, from raw files to metrics."""
+    return Pipelines()

@@ -26,9 +26,9 @@ from aezsl.cluster import (
     scheduler_address,
 )
 from aezsl.errors import ParameterError
+from aezsl.hooks.crash import own_error
 from aezsl.machine.files import folder_of_this_process, written_whole
 from aezsl.machine.workers import one_blas_thread, working_on
-from aezsl.runs.crash import own_error
 
 #: Where datasets without a place are kept during a run, below the project, which all workers see.
 PLACE = Path("data", "02_intermediate", "dask")

@@ -12,21 +12,23 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # 700 new ones, as Python does, took a sixth of the time until the first node starts.
 gc.set_threshold(10_000, 10, 10)
 
-from aezsl.config import ConfigLoader
-from aezsl.hooks import BeforeAnythingRuns, OneThreadPerTask, RunRecorder
+from aezsl.config.loader import ConfigLoader
+from aezsl.hooks import crash
+from aezsl.hooks.checks import Checks, OneThreadPerTask
+from aezsl.hooks.closing import Closing
+from aezsl.hooks.repeat import split_hooks
+from aezsl.hooks.tracking import ParameterLogging, RunRecorder
+from aezsl.hooks.turns import TakeTurns
 from aezsl.machine import console
-from aezsl.runs import crash
-from aezsl.runs.asked import Session
-from aezsl.runs.closing import Closing
-from aezsl.runs.turns import TakeTurns
 
 # Kedro reads these settings after it has set up logging, and with it the hook for uncaught errors that this one wraps.
 crash.install()
 console.install()
 
-# Of hooks that come first, Kedro calls the last of this list first: what is refused need not wait for its turn.
-HOOKS = (TakeTurns(), BeforeAnythingRuns(), RunRecorder(), OneThreadPerTask(), Closing())
-SESSION_CLASS = Session
+# Kedro calls the last of this list first, and of those that want to be first the last: what is refused need not wait
+# for its turn. kedro-mlflow's own hook gives way to ours, which logs every setting under its name.
+HOOKS = (TakeTurns(), Checks(), split_hooks, RunRecorder(), OneThreadPerTask(), Closing(), ParameterLogging())
+DISABLE_HOOKS_FOR_PLUGINS = ("kedro-mlflow", "kedro_mlflow")  # as its metadata writes the name, by version
 CONFIG_LOADER_CLASS = ConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

@@ -5,7 +5,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from aezsl.runs.crash import own_error
+from aezsl.hooks.crash import own_error
 
 #: tried: all; refused: with a sentence; accepted: with the answer that a clean equivalent gets, or with any finite
 #: answer where none is known; raw: with the error of some library, or with none in a minute; wrong: accepted, with

@@ -4,7 +4,7 @@ import copy
 from functools import cache
 
 from aezsl import settings
-from aezsl.config import ConfigLoader
+from aezsl.config.loader import ConfigLoader
 from aezsl.kinds import accepts
 from aezsl.pipeline_registry import create_pipelines, pipeline_names
 from aezsl.runs.asked import CHOICES, check_choice

@@ -130,21 +130,16 @@ def _picture(rng):
 def _page():
     from pathlib import Path
 
-    from starlette.testclient import TestClient
-
     from aezsl.app.library import Library
     from aezsl.app.server import make_app
     from aezsl.serving.trained import TrainedModel
-    from tests.helpers.colours import encode, make_place
+    from tests.helpers.colours import encode, make_place, visit
 
     TrainedModel.encode = lambda self: encode  # a look at colours in the place of a network
-    client = TestClient(
-        make_app(Library(make_place(Path(tempfile.mkdtemp()), ("eszsl",)))), raise_server_exceptions=False
-    )
-    return client.__enter__()
+    return visit(make_app(Library(make_place(Path(tempfile.mkdtemp()), ("eszsl",))))).__enter__()
 
 
-QUESTIONS = ("models", "model", "scores", "why", "pool", "quiz", "runs", "photo", "nothing")
+QUESTIONS = ("models", "model", "scores", "why", "pool", "runs", "photo", "nothing")
 
 
 def page_request(rng):

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from aezsl import settings
 from aezsl.commands.given import check_runner, read_by, split_params
-from aezsl.config import ConfigLoader
+from aezsl.config.loader import ConfigLoader
 from aezsl.errors import ParameterError
 from aezsl.kinds import Count, Fraction, Positive, accepts, choice, describe, joined, list_of
 from aezsl.methods import METHODS

@@ -3,7 +3,7 @@
 import pytest
 
 from aezsl import settings
-from aezsl.config import read_sources
+from aezsl.config.loader import read_sources
 from aezsl.errors import ParameterError
 from tests.helpers import ROOT
 

@@ -8,7 +8,7 @@ from kedro.io import DatasetError
 
 from aezsl.datasets import files as whole
 from aezsl.datasets.files import TableDataset
-from aezsl.runs.crash import own_error
+from aezsl.hooks.crash import own_error
 from tests.helpers import ROOT
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", "=y"]})

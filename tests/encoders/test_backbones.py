@@ -11,7 +11,7 @@ from aezsl.encoders.images import backbones
 from aezsl.encoders.images.backbones import _torchvision_names, make_backbone
 from aezsl.encoders.images.extraction import extract_features
 from aezsl.encoders.images.networks import efficientnet_lite, torchvision_network
-from aezsl.encoders.pretrained import torchvision
+from aezsl.encoders.torchvision import torchvision
 from aezsl.errors import DataError
 from aezsl.formats.images import read_image
 

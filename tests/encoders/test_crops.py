@@ -8,7 +8,7 @@ from PIL import Image
 
 from aezsl.encoders.images.end_to_end import CROP_AREA, centre_crop, pixels, random_crop
 from aezsl.encoders.images.preprocessing import make_preprocess
-from aezsl.encoders.pretrained import torchvision
+from aezsl.encoders.torchvision import torchvision
 from aezsl.errors import DataError
 
 IMAGE = Image.fromarray(np.random.default_rng(0).integers(0, 255, (90, 120, 3), dtype=np.uint8)).resize((600, 450))

@@ -12,7 +12,7 @@ from PIL import Image
 
 import aezsl
 from aezsl.data.normalise import Normaliser
-from aezsl.encoders import pretrained as torchvision  # noqa: F401  # transformers imports torchvision, unguarded
+from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.encoder import make_encoder
 from aezsl.encoders.recipe import Recipe

@@ -5,6 +5,7 @@ from io import BytesIO
 import numpy as np
 import pandas as pd
 from PIL import Image
+from starlette.testclient import TestClient
 
 from aezsl.app.library import Place
 from aezsl.data.normalise import fit_normaliser
@@ -26,6 +27,8 @@ COLOURS = {
     "lemon": ("unseen", "red green pale", (255, 255, 120)),
     "teal": ("unseen", "green blue dark", (0, 200, 200)),
 }
+#: Where the page is opened, as a browser would say it.
+ADDRESS = "http://127.0.0.1:7860"
 TEXT = [{"kind": "bag_of_words"}]
 
 
@@ -41,6 +44,13 @@ def encode(images):
     pictures = [read_image(image) for image in images]
     rows = [np.asarray(picture.resize((1, 2)), dtype=np.float32).reshape(-1) / 255 for picture in pictures]
     return np.array(rows)
+
+
+def visit(app):
+    """Somebody who has opened the page."""
+    client = TestClient(app, base_url=ADDRESS, raise_server_exceptions=False)
+    client.headers["X-Visitor"] = client.post("/api/models", json={}).json()["visitor"]
+    return client
 
 
 def make_place(folder, methods=("eszsl",), sources=TEXT):

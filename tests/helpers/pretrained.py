@@ -7,7 +7,7 @@ def save_pair(folder, family="clip", width=16, seed=0, dtype="float32"):
     """A pair of towers that share one space, with processor and tokenizer."""
     import torch
 
-    from aezsl.encoders import pretrained as torchvision  # noqa: F401
+    from aezsl.encoders import torchvision  # noqa: F401
 
     from transformers import AutoConfig, AutoModel  # isort: skip
 
@@ -28,7 +28,7 @@ def save_vision(folder, family, **options):
     """A network of images alone."""
     import torch
 
-    from aezsl.encoders import pretrained as torchvision  # noqa: F401
+    from aezsl.encoders import torchvision  # noqa: F401
 
     from transformers import AutoConfig, AutoModel  # isort: skip
 
@@ -44,7 +44,7 @@ def save_tower(folder, width=12):
     """The image tower of a pair alone, with its projection."""
     import torch
 
-    from aezsl.encoders import pretrained as torchvision  # noqa: F401
+    from aezsl.encoders import torchvision  # noqa: F401
 
     from transformers import CLIPVisionConfig, CLIPVisionModelWithProjection  # isort: skip
 

@@ -14,7 +14,7 @@ from aezsl import settings
 from aezsl.data.normalise import STEPS, listed_alternatives
 from aezsl.encoders.images.backbones import named_backbones
 from aezsl.encoders.images.preprocessing import LITE_SIZES
-from aezsl.encoders.pretrained import torchvision
+from aezsl.encoders.torchvision import torchvision
 from aezsl.encoders.texts.semantics import KINDS
 from aezsl.formats.sun import SUN
 from aezsl.formats.xlsa17 import read_classes, read_split

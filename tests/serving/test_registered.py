@@ -7,9 +7,9 @@ from kedro.io import DataCatalog
 
 from aezsl.datasets.mlflow_model import MlflowModelDataset
 from aezsl.errors import DataError, ParameterError
+from aezsl.hooks.closing import _registered
 from aezsl.methods import make_method
 from aezsl.pipelines.predict.nodes import load_named
-from aezsl.runs.closing import _registered
 from aezsl.serving.model_file import load_registered
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.recipes import make_recipe

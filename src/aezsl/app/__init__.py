@@ -1,4 +1,4 @@
-"""The page on which people try trained models: name photos, see why, guess, compare, teach.
+"""The page on which people try trained models: name photos, see why, compare, teach.
 
 It is written by hand, on the web server that MLflow brings along (Starlette and uvicorn), in plain HTML and JavaScript,
 not with Gradio or Streamlit. So nothing is added to the installation and nothing is asked of any other host (a content

@@ -5,15 +5,15 @@ from typing import Any
 
 import pandas as pd
 
-from aezsl.app.lessons import Lesson, Lessons
-from aezsl.app.library import LARGE, SMALL, Library
+from aezsl.app.lessons import Lessons
+from aezsl.app.library import LARGE, SMALL, Library, is_open, measured
 from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME, Described, OpenModel
-from aezsl.app.runs import is_open, measured
 from aezsl.app.visitors import MAX_PHOTOS, Visitor
 from aezsl.app.why import explain
 from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.formats.class_table import composed
 from aezsl.reporting.pictures import data_uri
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION, MAX_IMAGE
@@ -31,15 +31,12 @@ class Handlers:
     def __init__(self, library: Library) -> None:
         self.library = library
         self.questions: dict[str, Callable[[Visitor, Asked], Answer]] = {
-            "models": self.models,
             "model": self.model,
             "example": self.example,
             "forget": self.forget,
             "scores": self.scores,
             "table": self.table,
             "why": self.why,
-            "ask": self.ask,
-            "guess": self.guess,
             "runs": self.runs,
             "begin": self.begin,
             "train": self.train,
@@ -61,24 +58,21 @@ class Handlers:
                 {"id": name, "label": self.library.label(name), "refines": self.library.refines(name)} for name in names
             ],
             "teaches": bool(self.library.place.training),
-            "training": visitor.lesson is not None and visitor.lesson.state == "training",
+            "training": visitor.under_way(),
             "limits": {**limits, "description": MAX_DESCRIPTION, "least_taught": LEAST_SEEN},
         }
 
     def model(self, visitor: Visitor, asked: Asked) -> Answer:
         """What the page shows of a model: its classes, its examples, what can be done with it."""
         model, name = self._model(asked)
-        pictures = self.library.pictures(name)
         classes = model.prefilled()
-        new = [own for own, _ in classes]
-        examples = [data_uri(path, SMALL) for path in pictures.examples(new)]
+        examples = self.library.pictures(name).examples([own for own, _ in classes])
         return {
             "classes": classes,
             "describable": model.describable,
             "known": model.names("seen"),
             "n_new": len(model.names("unseen")),
-            "examples": examples,
-            "tests": len(pictures.tests(new)),
+            "examples": [data_uri(path, SMALL) for path in examples],
         }
 
     def photo(self, visitor: Visitor, content: bytes, name: str) -> Answer:
@@ -149,15 +143,6 @@ class Handlers:
         first, second = str(asked.get("first")), str(asked.get("second"))
         return explain(model, self.library.pictures(name), features, classes, first, second)
 
-    def ask(self, visitor: Visitor, asked: Asked) -> Answer:
-        """A picture to guess."""
-        model, name = self._model(asked)
-        return visitor.quiz.ask(model, self.library.pictures(name))
-
-    def guess(self, visitor: Visitor, asked: Asked) -> Answer:
-        """Who was right."""
-        return visitor.quiz.guess(self._model(asked)[0], str(asked.get("name")))
-
     def runs(self, visitor: Visitor, asked: Asked) -> Answer:
         """What was measured of a model on test images, and what opens the page of the runs where nobody has."""
         _, name = self._model(asked)
@@ -170,24 +155,21 @@ class Handlers:
         """Begin a collection of the visitor's own images."""
         if not self.library.place.training:
             raise DataError("nothing can be taught on this page")
-        visitor.lesson = self._lessons.begin(str(asked.get("name")), asked.get("classes"))
-        return {}
+        return {"lesson": visitor.begin(self._lessons.begin(str(asked.get("name")), asked.get("classes")))}
 
-    def lesson_photo(self, visitor: Visitor, content: bytes, number: str) -> Answer:
-        """A photo of a class of the collection."""
-        self._lessons.add(_lesson(visitor), int(number) if number.isdecimal() else -1, content)
+    def lesson_photo(self, visitor: Visitor, content: bytes, lesson: str, number: str) -> Answer:
+        """A photo of a class of a collection."""
+        self._lessons.add(visitor.lesson(lesson), int(number) if number.isdecimal() else -1, content)
         return {}
 
     def train(self, visitor: Visitor, asked: Asked) -> Answer:
-        """Train on the collection."""
-        self._lessons.train(_lesson(visitor))
+        """Train on a collection."""
+        self._lessons.train(visitor.lesson(asked.get("lesson")))
         return {}
 
     def progress(self, visitor: Visitor, asked: Asked) -> Answer:
-        """How far the training is."""
-        lesson = _lesson(visitor)
-        told = {"sentence": lesson.sentence, "expected": " ".join(lesson.expected)}
-        return {"state": lesson.state, "share": lesson.share, "name": lesson.name, **told}
+        """How far the training on a collection is."""
+        return visitor.lesson(asked.get("lesson")).progress()
 
     def _model(self, asked: Asked) -> tuple[OpenModel, str]:
         name = str(asked.get("model"))
@@ -200,13 +182,9 @@ class Handlers:
         )
         if not fits or given is None:
             raise DataError("expected classes as a list of pairs, name and description")
-        return model.classes([(name.strip(), text.strip() if model.describable else "") for name, text in given])
-
-
-def _lesson(visitor: Visitor) -> Lesson:
-    if visitor.lesson is None:
-        raise DataError("no collection has been begun: name one first")
-    return visitor.lesson
+        return model.classes(
+            [(composed(name.strip()), text.strip() if model.describable else "") for name, text in given]
+        )
 
 
 def _photos(asked: Asked) -> list[str]:

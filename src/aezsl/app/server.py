@@ -2,24 +2,28 @@
 
 import json
 import logging
+import signal
 import socket
 import sys
+from asyncio import TimerHandle, Transport
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import h11
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from aezsl.app.handlers import Handlers
 from aezsl.app.library import Library, Place
-from aezsl.app.visitors import UnknownPhotoError, Visitor, Visitors
+from aezsl.app.visitors import UnknownPhotoError, UnknownVisitorError, Visitor, Visitors
 from aezsl.errors import AezslError, DataError
 from aezsl.serving.requests import MAX_IMAGE, MAX_TABLE
 
@@ -27,15 +31,18 @@ log = logging.getLogger(__name__)
 
 #: The only address that the page is served on, and names by which browsers may call it: no other site can pose as it.
 HOST = "127.0.0.1"
-NAMES = [HOST, "localhost", "testserver"]
+NAMES = [HOST, "localhost"]
 
 PAGE = Path(__file__).parent / "page"
 
-#: Cookies are shared by all ports of a machine: the name tells pages on several of them apart.
-COOKIE = "visitor_{port}"
+#: The header with the visitor's key.
+VISITOR = "X-Visitor"
 
 #: Seconds that answers under way get when the page is closed.
 PATIENCE = 5
+
+#: Seconds from the first byte of a request to its last.
+REQUEST_SECONDS = 60.0
 
 #: Nothing may be loaded from elsewhere, and no other page may frame this one.
 HEADERS = {
@@ -61,6 +68,7 @@ def make_app(library: Library) -> Starlette:
         routes=[
             Route("/", _file("index.html")),
             *(Route(f"/{name}", _file(name)) for name in files),
+            Route("/api/models", server.greet, methods=["POST"]),
             Route("/api/photo", server.photo, methods=["POST"]),
             Route("/api/preview", server.preview, methods=["POST"]),
             Route("/api/lesson", server.lesson, methods=["POST"]),
@@ -79,11 +87,46 @@ def serve(place: Place, listening: socket.socket) -> None:
     library.open(library.names()[0]).warm_up()
     if torch := sys.modules.get("torch"):  # loaded where descriptions are read by a network
         torch.set_num_threads(1)  # a sentence is too little work for two threads, which wait for each other
-    config = uvicorn.Config(make_app(library), log_level="warning", timeout_graceful_shutdown=PATIENCE)
+    app = make_app(library)
+    config = uvicorn.Config(app, http=ImpatientProtocol, log_level="warning", timeout_graceful_shutdown=PATIENCE)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks to stay
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # a terminal that is closed
     try:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:  # how the page is closed
         log.debug("closed")
+
+
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection whose request is not whole in time; uvicorn alone would wait for ever."""
+
+    _deadline: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on waiting, unless this was the rest."""
+        super().data_received(data)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        super().connection_lost(exc)
+        self._stop()
+
+    def _wait(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 def reserve(port: int) -> socket.socket:
@@ -109,11 +152,25 @@ def _file(name: str) -> Any:
     return send
 
 
+class StrangerError(DataError):
+    """Another site asks."""
+
+
 class Server:
-    """Reads requests, finds the visitor, lets a handler answer in a thread of its own."""
+    """Refuses strangers, finds the visitor, reads the request, lets a handler answer in a thread of its own."""
 
     def __init__(self, handlers: Handlers) -> None:
         self._handlers, self._visitors = handlers, Visitors()
+
+    async def greet(self, request: Request) -> Response:
+        """The first question of a page, which has no visitor yet."""
+
+        def answer(nobody: Visitor | None, body: bytes) -> dict[str, Any]:
+            asked = _parse(body)
+            key, visitor = self._visitors.greet(request.headers.get(VISITOR, ""))
+            return {"visitor": key, **self._handlers.models(visitor, asked)}
+
+        return await self._answer(request, MAX_TABLE, answer, greets=True)
 
     async def question(self, request: Request) -> Response:
         """A question in JSON."""
@@ -122,13 +179,7 @@ class Server:
         def answer(visitor: Visitor, body: bytes) -> dict[str, Any]:
             if handler is None:
                 raise DataError(f"the page has no question {request.path_params['question']!r}")
-            try:
-                asked = json.loads(body or b"{}")
-            except ValueError as error:
-                raise DataError(f"expected a question in JSON ({error})") from error
-            if not isinstance(asked, dict):
-                raise DataError(f"expected a question as an object, got {type(asked).__name__}")
-            return handler(visitor, asked)
+            return handler(visitor, _parse(body))
 
         return await self._answer(request, MAX_TABLE, answer)
 
@@ -142,35 +193,52 @@ class Server:
         return await self._answer(request, MAX_IMAGE, self._handlers.preview)
 
     async def lesson(self, request: Request) -> Response:
-        """A photo of a class of the visitor's own collection."""
-        number = request.query_params.get("class", "")
-        return await self._answer(request, MAX_IMAGE, lambda v, body: self._handlers.lesson_photo(v, body, number))
+        """A photo of a class of a collection of the visitor's own."""
+        about = [request.query_params.get(key, "") for key in ("lesson", "class")]
+        return await self._answer(request, MAX_IMAGE, lambda v, body: self._handlers.lesson_photo(v, body, *about))
 
-    async def _answer(self, request: Request, most: int, handle: Any) -> Response:
-        cookie = COOKIE.format(port=request.url.port or 80)
-        key, visitor = self._visitors.find(request.cookies.get(cookie))
+    async def _answer(self, request: Request, most: int, handle: Any, greets: bool = False) -> Response:
         status = 200
         try:
             _refuse_strangers(request)
+            visitor = None if greets else self._visitors.find(request.headers.get(VISITOR, ""))
             body = await _read(request, most)
             content = await run_in_threadpool(handle, visitor, body)
         except UnknownPhotoError as error:
             content = {"unknown_photo": str(error)}  # no error: browsers would show it to whoever looks there
+        except (StrangerError, UnknownVisitorError) as error:
+            status, content = 403, {"error": str(error)}
         except AezslError as error:  # what the project refuses is for the visitor to read
             status, content = 400, {"error": str(error)}
+        except ClientDisconnect:
+            status, content = 400, {"error": "the question ended early"}  # nobody reads it
+        except OSError as error:
+            status, content = 500, {"error": f"a file cannot be read or written ({error}): look at the disk"}
         except Exception:
             log.exception("a question of the page failed")
             status, content = 500, {"error": "this could not be answered; the reason is in the log of the command"}
-        response = JSONResponse(content, status, headers=HEADERS)
-        response.set_cookie(cookie, key, httponly=True, samesite="strict")
-        return response
+        return JSONResponse(content, status, headers=HEADERS)
 
 
 def _refuse_strangers(request: Request) -> None:
-    """Refuse what a page of another site asks in the visitor's name."""
-    origin = request.headers.get("origin")
+    """Refuse what a page of another site asks in the visitor's name: browsers say where a question comes from."""
+    origin, site = (request.headers.get(name) for name in ("origin", "sec-fetch-site"))
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
-        raise DataError(f"questions must come from the page itself, not from {origin}")
+        raise StrangerError(f"questions must come from the page itself, not from {origin}")
+    if site not in (None, "same-origin"):
+        raise StrangerError("questions must come from the page itself, not from another site")
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    """A question in JSON, all of whose texts can be written to a file."""
+    try:
+        asked = json.loads(body or b"{}")
+        json.dumps(asked, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"expected a question in JSON ({error})") from error
+    if not isinstance(asked, dict):
+        raise DataError(f"expected a question as an object, got {type(asked).__name__}")
+    return asked
 
 
 async def _read(request: Request, most: int) -> bytes:

@@ -8,7 +8,7 @@ import click
 from kedro.framework.cli.utils import env_option
 from kedro.utils import find_kedro_project
 
-from aezsl.commands.given import split_params
+from aezsl.commands.options import split_params
 
 if TYPE_CHECKING:
     from aezsl.app.library import Place
@@ -46,24 +46,24 @@ def find_place(env: str | None, params: dict[str, Any]) -> "Place":
     from kedro.framework.session import KedroSession
 
     from aezsl.app.library import Place
+    from aezsl.datasets.files import dataset_path
 
     root = find_kedro_project(Path.cwd()) or Path.cwd()
     with KedroSession.create(root, env=env, runtime_params=params) as session:
         context = session.load_context()  # type: ignore[attr-defined]  # a Kedro session has one
-        models, method = context.catalog.load("models"), context.params["predict"]["method"]
+        models, method = context.catalog.load("models"), context.config_loader["parameters"]["predict"]["method"]
         if method not in models.trained():
             models.load(method)  # says what to run first
         mlflow: Any = getattr(context, "mlflow", None)  # kedro-mlflow leaves its settings here
         tracking = mlflow.server.mlflow_tracking_uri if mlflow else ""
-        images, record = (context.catalog.get(name) for name in ("images", f"{method}.record"))
         return Place(
             root=root,
             models=models.folder.resolve(),
-            tables=Path(images._filepath).parent,
+            tables=dataset_path(context.catalog, "images").parent,
             method=method,
             tracking=tracking,
             training=TRAINING,
-            results=Path(record._filepath).parent.parent,
+            results=dataset_path(context.catalog, f"{method}.record").parent.parent,
             **_runs(tracking, mlflow),
         )
 

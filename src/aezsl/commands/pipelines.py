@@ -7,33 +7,16 @@ from pathlib import Path
 
 import click
 
-#: What pipelines do that are not one method's.
-OTHERS = {
-    "ingestion": "raw files -> images, classes, split",
-    "feature_extraction": "images -> features; what is stored already is not computed again",
-    "semantic_embedding": "descriptions of classes -> vectors",
-    "sensitivity_k": "accuracy of aezsl_lr against k, the paper's figure of robustness",
-    "sensitivity_lambda3": "accuracy of aezsl_lr against lambda3, likewise",
-    "ablation_weighting": "AEZSL with other weights or none, beside ESZSL: what its weights contribute",
-    "large_scale": "methods for thousands of classes: candidate lists, hit@K, hierarchical precision",
-    "daezsl_end_to_end": "DAEZSL from images, its network learning with it",
-    "qualitative": "where AEZSL is right and ESZSL wrong, and why",
-    "table1": "every method on one problem, in one table beside the published figures",
-    "table1_pair": "the same with the methods that need a pair of image and text encoders",
-    "report": "one page of whatever has been run",
-    "predict": "names for new images, by a trained model (--params=method=...,predict.images=<folder>)",
-    "export": "a trained model as an MLflow model (--params=method=...)",
-}
-
 
 def describe_pipelines() -> dict[str, str]:
     """Name -> what it does, methods first; ``gzsl_`` stands for the generalized setting of all of them."""
     from aezsl.methods import METHODS
-    from aezsl.pipeline_registry import DEFAULT_METHOD
+    from aezsl.pipeline_registry import DEFAULT_METHOD, ENTRIES
 
     lines = {name: _plain(_first_line(entry.place)) for name, entry in METHODS.items()}
     lines[DEFAULT_METHOD] += " [what kedro run without a name runs]"
-    return {**lines, "gzsl_<method>": "the same among seen and unseen classes, with calibrated stacking", **OTHERS}
+    others = {entry.name: entry.what for entry in ENTRIES}
+    return {**lines, "gzsl_<method>": "the same among seen and unseen classes, with calibrated stacking", **others}
 
 
 def _first_line(place: str) -> str:

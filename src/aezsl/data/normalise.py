@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from pydantic import AfterValidator
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.errors import DataError
+from aezsl.kinds import Settings
 
 #: sqrt: signed root. centre: minus the mean. standardise: unit variance, then centre. l2: rows of unit length.
 STEPS = ("sqrt", "centre", "standardise", "l2")
@@ -14,7 +17,7 @@ STEPS = ("sqrt", "centre", "standardise", "l2")
 
 #: One way to normalise, or a list of alternatives; on the command line, where commas separate parameters, steps are
 #: joined by ``+`` and alternatives by ``/``.
-Steps = str | Sequence[str] | Sequence[Sequence[str]]
+Steps = str | list[str] | list[list[str]]
 
 #: What is normalised: vectors of images, and of classes.
 PARTS = ("features", "semantics")
@@ -22,6 +25,34 @@ PARTS = ("features", "semantics")
 #: The steps of both PARTS, by name.
 Normalisation = Mapping[str, Sequence[str]]
 NOTHING: Normalisation = dict.fromkeys(PARTS, ())
+
+
+def check_steps(steps: Steps) -> Steps:
+    """Refuse what is not a step."""
+    for way in listed_alternatives(steps):
+        for step in way:
+            check_step(step)
+    return steps
+
+
+class NormaliseSettings(Settings):
+    """How vectors become the numbers that methods see. Statistics come from training images and seen classes only.
+
+    Steps are applied in the order given; []: none. sqrt: signed root; centre: minus the mean; standardise: unit
+    variance, centred; l2: unit length. Several lists are alternatives: each method uses the combination that is best
+    for itself on validation classes, but the first of each unless that is clearly worse. Choosing among four takes up
+    to four times as long as one. On the command line steps are joined by + and alternatives by /:
+    --params=normalise.features=sqrt+centre+l2/l2.
+    """
+
+    features: Annotated[Steps, AfterValidator(check_steps)] = [["sqrt", "centre", "l2"], ["l2"]]
+    """Of images."""
+    semantics: Annotated[Steps, AfterValidator(check_steps)] = [["l2"], ["centre", "l2"]]
+    """Of classes."""
+
+    def alternatives(self) -> dict[str, list[list[str]]]:
+        """The ways to normalise each of PARTS."""
+        return {part: listed_alternatives(getattr(self, part)) for part in PARTS}
 
 
 def listed_alternatives(steps: Steps) -> list[list[str]]:

@@ -1,6 +1,5 @@
 """Rankings, scores and sorted images as catalog entries."""
 
-import shutil
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,9 @@ import numpy as np
 from kedro.io import AbstractDataset
 
 from aezsl.datasets.models import FileDataset
-from aezsl.errors import DataError, NotReadyError
+from aezsl.errors import NotReadyError
 from aezsl.evaluation.ranking import Ranking, ScoreTable
+from aezsl.formats.sorted_folders import sort_files
 from aezsl.machine.files import folder_written_whole, written_whole
 from aezsl.reporting.names import SortedImages
 
@@ -87,15 +87,7 @@ class SortedImagesDataset(AbstractDataset[SortedImages, Path]):
         self._filepath.parent.mkdir(parents=True, exist_ok=True)
         with folder_written_whole(self._filepath) as folder:
             folder.mkdir()
-            for place, source in data.files.items():
-                target = folder / place
-                if not target.resolve().is_relative_to(folder.resolve()):
-                    raise DataError(f"a sorted image must lie below its folder, got {place!r}")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                if data.how == "links":
-                    target.symlink_to(Path(source).resolve())
-                else:
-                    shutil.copyfile(source, target)
+            sort_files(folder, data.files, "links" if data.how == "links" else "copies")
 
     def load(self) -> Path:
         """Where they are."""

@@ -11,12 +11,17 @@ import kedro_datasets.json
 import kedro_datasets.pandas
 import kedro_datasets.text
 import pandas as pd
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset, CatalogProtocol, DatasetError
 from kedro_datasets._typing import ImagePreview
 
 from aezsl.data.spreadsheet import escape_formulas, unescape_formulas
 from aezsl.errors import DataError, NotReadyError
 from aezsl.machine.files import written_whole
+
+
+def dataset_path(catalog: CatalogProtocol[Any, Any], name: str) -> Path:
+    """Where a dataset lies. Kedro's datasets keep it as ``_filepath``, and have no public name for it."""
+    return Path(catalog.get(name)._filepath)  # type: ignore[union-attr]
 
 
 def once_saved(preview: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +46,7 @@ class WrittenWhole:
         if self._protocol == "file" and not path.is_file():
             raise NotReadyError(
                 f"{path} has not been made yet: run the stage before this one first, such as kedro run "
-                "--pipeline=ingestion, or the whole road by the name of a method"
+                "--pipeline=ingestion, or the pipeline of a method, which has all stages"
             )
         try:
             return super().load()  # type: ignore[misc]

@@ -9,12 +9,12 @@ import pandas as pd
 
 from aezsl.data.build import build_problem, drop_undescribed
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.normalise import Steps
+from aezsl.data.normalise import NormaliseSettings
 from aezsl.data.problem import Problem
 from aezsl.data.vectors import NamedVectors
-from aezsl.encoders.images.backbones import named_backbones
+from aezsl.encoders.images.backbones import ExtractionSettings, named_backbones
 from aezsl.encoders.recipe import BACKBONE_KEYS, KEPT_COLUMNS, Recipe
-from aezsl.encoders.texts.semantics import resolve_sources
+from aezsl.encoders.texts.semantics import EmbeddingSettings, resolve_sources
 
 log = logging.getLogger(__name__)
 
@@ -27,16 +27,17 @@ def assemble_problem(
     split: pd.DataFrame,
     unreadable: Mapping[str, str],
     attribute_names: list[str],
-    normalise: Mapping[str, Steps],
-    extraction: Mapping[str, Any],
-    embedding: Mapping[str, Any],
+    normalise: NormaliseSettings,
+    extraction: ExtractionSettings,
+    embedding: EmbeddingSettings,
     store: MappedArrays | None,
     setting: str,
 ) -> tuple[Problem, dict[str, Any], Recipe]:
     """The validated problem, what a result on it depends on, and how to bring new data to the same form."""
     n_classes = len(classes)
     classes, split = drop_undescribed(semantics, classes, split)
-    problem = build_problem(features, semantics, classes, split, normalise, setting, list(unreadable), store)
+    ways = normalise.alternatives()
+    problem = build_problem(features, semantics, classes, split, ways, setting, list(unreadable), store)
     summary = {
         **problem.summary(),
         "features_fingerprint": features.fingerprint,
@@ -56,7 +57,7 @@ def assemble_problem(
         },
         features=problem.feature_normaliser,
         semantics=problem.semantic_normaliser,
-        sources=semantics.config.get("sources") or resolve_sources(classes, embedding["sources"]),
+        sources=semantics.config.get("sources") or resolve_sources(classes, embedding.sources),
         attribute_names=attribute_names,
         classes=classes[[column for column in KEPT_COLUMNS if column in classes]],
         class_vectors=semantics.get(classes["class_name"].tolist(), "classes", "semantics"),

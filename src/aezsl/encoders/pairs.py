@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from aezsl.data.normalise import PARTS, listed_alternatives, moving_steps
-from aezsl.encoders.images.backbones import named_backbones
+from aezsl.data.normalise import PARTS, NormaliseSettings, moving_steps
+from aezsl.encoders.images.backbones import ExtractionSettings, named_backbones
 from aezsl.encoders.pretrained import is_hub_model, is_pair, model_folder
 from aezsl.encoders.texts.fingerprints import MINILM, Sources
+from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.errors import DataError
 
 #: Kinds of semantics that an encoder makes of texts; ``auto`` may turn out to be one.
@@ -28,7 +28,7 @@ def require_pair(
             f"{method} needs a pair of encoders like CLIP, one model as feature_extraction.backbone and as encoder of "
             f"a single source of kind text; got {', '.join(dict.fromkeys([*backbones, *encoders]))}. Name a pair by "
             "--params=feature_extraction.backbone=<folder>,semantic_embedding.sources=text:encoder=<folder>, or where "
-            f"stored vectors do come from one, say so by --params={method}.init.stated_pair=true"
+            f"stored vectors do come from one, say so by --params={method}.stated_pair=true"
         )
     moved = [moving_steps(steps) for part in PARTS if all(map(moving_steps, ways[part])) for steps in ways[part]]
     if moved:
@@ -38,12 +38,12 @@ def require_pair(
         )
 
 
-def check_pair(method: str, extraction: Mapping[str, Any], embedding: Mapping[str, Any], normalise: Any) -> None:
+def check_pair(
+    method: str, extraction: ExtractionSettings, embedding: EmbeddingSettings, normalise: NormaliseSettings
+) -> None:
     """The same of parameters, before anything is computed."""
     backbones = [one["backbone"] for one in named_backbones(extraction)]
-    require_pair(
-        method, backbones, embedding["sources"], {part: listed_alternatives(normalise[part]) for part in PARTS}
-    )
+    require_pair(method, backbones, embedding.sources, normalise.alternatives())
 
 
 def _place(name: str) -> str:

@@ -1,32 +1,13 @@
-"""Loading pretrained networks: packages, the hub's cache, torchvision beside a CPU build of torch."""
+"""Loading pretrained networks: folders, and the hub's cache."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from aezsl.errors import DataError
 from aezsl.formats.reading import first_few, reading
-
-__all__ = ["torchvision"]
-
-try:
-    import torchvision
-except RuntimeError as error:
-    if "torchvision::nms does not exist" not in str(error):
-        raise
-    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-        del sys.modules[name]
-    _schemas = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]  # must live on
-    for operator in ("nms", "qnms"):
-        schema = f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-        _schemas.define(schema)  # type: ignore[no-untyped-call]
-    import torchvision
-
 
 #: What a model consists of. Weights in any other form than safetensors could hold code, and are not taken.
 PATTERNS = ("*.json", "*.txt", "*.model", "*.safetensors")
@@ -106,10 +87,10 @@ PROJECTED = "WithProjection"
 REMEDY = "expected a folder as save_pretrained makes it, or hf download: fetch it again"
 
 
-def load_model(folder: Path, what: str, **options: Any) -> Any:
+def load_model(folder: Path, what: str, auto: str = "AutoModel", **options: Any) -> Any:
     """The model of a folder in single precision, by the class of its family; a tower alone with its projection.
 
-    what : what it is wanted as, for messages.
+    what : what it is wanted as, for messages. auto : what of ``transformers`` finds the class.
 
     ``transformers`` draws weights that are not in the files at random, which would be other features every time: such
     a folder is refused.
@@ -118,7 +99,7 @@ def load_model(folder: Path, what: str, **options: Any) -> Any:
 
     with reading(folder, what, REMEDY), _quietly() as transformers:
         named = next(iter(model_config(folder).get("architectures") or ()), "")
-        kind = getattr(transformers, named) if named.endswith(PROJECTED) else transformers.AutoModel
+        kind = getattr(transformers, named) if named.endswith(PROJECTED) else getattr(transformers, auto)
         options |= {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
         model, found = kind.from_pretrained(folder, **options, **SAFE)
         if missing := sorted(found["missing_keys"]):
@@ -160,7 +141,7 @@ def require_vocabulary(folder: Path, tokenizer: Any) -> None:
 @contextmanager
 def _quietly() -> Iterator[Any]:
     """The library, without its bars and reports: what matters of them is said here."""
-    from aezsl.encoders import pretrained as torchvision  # noqa: F401  # transformers imports torchvision, unguarded
+    from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
 
     import transformers  # isort: skip
     from transformers.utils import logging  # isort: skip

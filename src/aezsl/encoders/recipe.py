@@ -12,7 +12,7 @@ from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.benchmark import ROLES
 from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
-from aezsl.encoders.images.backbones import JOINED_BY
+from aezsl.encoders.images.backbones import JOINED_BY, ExtractionSettings, OneBackbone
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.pretrained import found_near
@@ -69,12 +69,12 @@ class Recipe:
                     "this model was trained on features from a file, so nothing says how to compute those of new "
                     "images: name the backbone that made the file (predict.backbone), or train with a backbone"
                 )
-            encoder = make_encoder({"backbone": name, "weights": "default", "layer": None, "device": device})
+            encoder = make_encoder(ExtractionSettings(backbone=name, device=device))
             if len(encoder.backbones) != len(parts):
                 raise DataError(f"this model was trained on {len(parts)} sets of features, side by side, not on {name}")
             return encoder
         self.check_backbone(name)
-        encoder = make_encoder({"backbone": parts, "device": device})
+        encoder = make_encoder(ExtractionSettings(backbone=[OneBackbone(**part) for part in parts], device=device))
         if encoder.vectors.fingerprint != self.backbone["fingerprint"]:
             raise DataError(
                 f"{names} is not what it was when this model was trained (its weights or the packages "
@@ -107,6 +107,8 @@ class Recipe:
         """
         if classes is None:
             classes = self.classes.loc[self.classes["role"] == "unseen", ["class_name"]]
+            if classes.empty:
+                raise DataError("this model has no unseen classes of its own: give the classes to choose among")
         names, rows = classes["class_name"].tolist(), self._rows_of_training(classes)
         vectors = self.class_vectors[rows]
         if (new := rows < 0).any():

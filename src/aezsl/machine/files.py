@@ -63,17 +63,23 @@ def folder_of_this_process(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def clear_leftovers(folder: Path) -> None:
-    """Remove what processes that are gone left behind while they wrote to the folder."""
+def leftovers(folder: Path) -> Iterator[tuple[Path, re.Match[str]]]:
+    """What processes that are gone left behind while they wrote to the folder, and the parts of its name."""
     for path in list(folder.glob(".*")):
         match = _BEING_WRITTEN.fullmatch(path.name)
         if match and Process(match["host"], int(match["pid"]), int(match["started"])).is_gone:
-            if match["suffix"] == ".old":
-                _put_back(path, folder / match["name"])
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            yield path, match
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove them."""
+    for path, match in leftovers(folder):
+        if match["suffix"] == ".old":
+            _put_back(path, folder / match["name"])
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _put_back(old: Path, path: Path) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 from aezsl.evaluation.intervals import paired_difference
 from aezsl.methods import METHODS, Entry
 from aezsl.reporting.formatting import (
+    ReportSettings,
     method_label,
     metric_intervals,
     metric_labels,
@@ -41,7 +42,7 @@ STAGES = ("fit", "adapt", "rank")
 HEADLINE = "per_class_accuracy"
 
 
-def collect(settings: Mapping[str, Any], *values: Any, names: Sequence[str]) -> tuple[pd.DataFrame, str, str]:
+def collect(settings: ReportSettings, *values: Any, names: Sequence[str]) -> tuple[pd.DataFrame, str, str]:
     """The comparison of methods that have just been run, as a table, as Markdown and as LaTeX.
 
     settings : the parameters of the report. values : the parts of every method one after the other, in the order of
@@ -49,8 +50,8 @@ def collect(settings: Mapping[str, Any], *values: Any, names: Sequence[str]) -> 
     """
     step = len(PARTS)
     results = {name: dict(zip(PARTS, values[i * step :], strict=False)) for i, name in enumerate(names)}
-    table = comparison_table(results, settings["data_set"])
-    shown, note = table_to_read(table), table_note(settings["data_set"])
+    table = comparison_table(results, settings.data_set)
+    shown, note = table_to_read(table), table_note(settings.data_set)
     return table, f"{to_markdown(shown)}\n\n{note}\n", to_latex(shown, note)
 
 

@@ -11,13 +11,32 @@ import pandas as pd
 from aezsl.arrays import Array
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
+from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.errors import ParameterError
+from aezsl.kinds import Count, Settings, Text
 from aezsl.methods import LinearClassifier
 from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.eszsl import ESZSL
 
 #: Attributes of the target that are looked at, as in the paper.
 TOP_ATTRIBUTES = 5
+
+
+class QualitativeSettings(Settings):
+    """Where AEZSL is right and ESZSL wrong, and what its mapping of one class looks like."""
+
+    cases: Count = 6
+    """Confusions shown, one per class."""
+    images: Count = 4
+    """Images shown per confusion."""
+    neighbours: Count = 4
+    """Nearest seen classes shown."""
+    class_name: Text | None = None
+    """Whose mapping is shown. null: the class of the first case."""
+    mappings: Count = 40
+    """Target classes, evenly drawn, whose mean mapping is what the classes share."""
+    weights: Count = 10
+    """Seen classes shown by their weight in the mapping, the largest first."""
 
 
 def explain_cases(
@@ -29,8 +48,8 @@ def explain_cases(
     split: pd.DataFrame,
     images: pd.DataFrame,
     attribute_names: list[str],
-    semantic_embedding: dict[str, Any],
-    settings: dict[str, Any],
+    semantic_embedding: EmbeddingSettings,
+    settings: QualitativeSettings,
 ) -> dict[str, Any]:
     """The confusions of ESZSL that AEZSL resolves most often, each with pictures, attributes and neighbours."""
     if not problem.labelled.any():
@@ -43,13 +62,13 @@ def explain_cases(
     # an image without a label, -1, is never right
     pairs = pd.Series(rescued).groupby([y[rescued], before[rescued]], sort=True).apply(list)
     pairs = pairs.iloc[np.argsort(-pairs.map(len).to_numpy(), kind="stable")]
-    pairs = pairs[~pairs.index.get_level_values(0).duplicated()].iloc[: settings["cases"]]  # one per class
-    names = named_dimensions(attribute_names, semantic_embedding["sources"], S.shape[1])
+    pairs = pairs[~pairs.index.get_level_values(0).duplicated()].iloc[: settings.cases]  # one per class
+    names = named_dimensions(attribute_names, semantic_embedding.sources, S.shape[1])
     paths = images.set_index("image_id")["path"]
     cases = []
     for pair, rows in pairs.items():
         c, confused = cast(tuple[int, int], pair)
-        shown = rows[: settings["images"]]
+        shown = rows[: settings.images]
         mapped = {"eszsl": (X_eszsl, cast(ESZSL, eszsl.model).W_), "aezsl": (problem.X_test, aezsl.mappings([c])[0])}
         cases.append(
             {
@@ -60,8 +79,8 @@ def explain_cases(
                 "attributes": representative_attributes(problem, mapped, c, confused, shown, names),
                 "margin_eszsl": float(np.mean(_margins(base[shown], c, confused))),
                 "margin_aezsl": float(np.mean(_margins(own[shown], c, confused))),
-                "neighbours": neighbours(problem, S[c], split, paths, settings["neighbours"]),
-                "confused_neighbours": neighbours(problem, S[confused], split, paths, settings["neighbours"]),
+                "neighbours": neighbours(problem, S[c], split, paths, settings.neighbours),
+                "confused_neighbours": neighbours(problem, S[confused], split, paths, settings.neighbours),
             }
         )
     lost = int(((after != y) & (before == y)).sum())
@@ -140,7 +159,7 @@ def explain_mapping(
     aezsl: AEZSLClassifier,
     aezsl_normalisation: Normalisation,
     cases: dict[str, Any],
-    settings: dict[str, Any],
+    settings: QualitativeSettings,
 ) -> dict[str, Any]:
     """How far W_c of one class is from what the classes share, and which seen classes pulled it there.
 
@@ -149,27 +168,27 @@ def explain_mapping(
     """
     problem = problem.normalised(aezsl_normalisation)
     names, S = problem.target_names, problem.S_target
-    name = settings["class_name"] or (cases["cases"][0]["class_name"] if cases["cases"] else names[0])
+    name = settings.class_name or (cases["cases"][0]["class_name"] if cases["cases"] else names[0])
     if name not in names:
         raise ParameterError(
             f"qualitative.class_name is {name!r}, which is not a target class; it must be one such as {names[0]!r}"
         )
     c = names.index(name)
-    drawn = np.unique(np.append(np.linspace(0, len(S) - 1, min(settings["mappings"], len(S))).astype(int), c))
+    drawn = np.unique(np.append(np.linspace(0, len(S) - 1, min(settings.mappings, len(S))).astype(int), c))
     mappings = [np.asarray(W, dtype=np.float32) for W in aezsl.mappings(drawn.tolist())]
     shared = np.mean(mappings, axis=0)
     moved = [float(np.linalg.norm(W - shared) / np.linalg.norm(shared)) for W in mappings]
     cosines = seen_cosines(problem.S_seen, S[c])
     comparable = eszsl_normalisation["features"] == aezsl_normalisation["features"]
     counts, edges = np.histogram(cosines**2, bins=20)
-    strongest = np.argsort(-np.abs(cosines), kind="stable")[: settings["weights"]]
+    strongest = np.argsort(-np.abs(cosines), kind="stable")[: settings.weights]
     return {
         "class_name": name,
         "moved": moved[int(np.flatnonzero(drawn == c)[0])],
         "moved_others": dict(zip([names[t] for t in drawn], moved, strict=True)),
         "classifier_cosine": _cosine(aezsl.classifiers[:, c], eszsl.classifiers[:, c]) if comparable else None,
         "weights": [{"class_name": problem.seen_names[s], "weight": float(cosines[s] ** 2)} for s in strongest],
-        "weight_share": float(np.sort(cosines**2)[::-1][: settings["weights"]].sum() / (cosines**2).sum()),
+        "weight_share": float(np.sort(cosines**2)[::-1][: settings.weights].sum() / (cosines**2).sum()),
         "n_seen": len(cosines),
         "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
     }

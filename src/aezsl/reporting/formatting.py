@@ -10,7 +10,21 @@ import pandas as pd
 
 from aezsl.data.spreadsheet import escape_formulas, markdown_cell
 from aezsl.evaluation.metrics import Metric, MetricTable, metrics_in
+from aezsl.kinds import Count, Settings, Text
 from aezsl.methods import MethodRun
+
+
+class ReportSettings(Settings):
+    """The page that the pipeline report writes, and tables beside published figures."""
+
+    benchmark: str = ""
+    """Its title. It follows from the environment."""
+    data_set: Text | None = None
+    """cub, sun, dogs or imagenet: whose published figures stand beside the measured ones."""
+    env: str = ""
+    """Of the commands on the page, which say what is missing: those of this run."""
+    gallery_width: Count = 1200
+    """Pixels. The picture of test images is scaled down to this."""
 
 
 def method_label(name: str) -> str:

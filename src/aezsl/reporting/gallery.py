@@ -13,6 +13,7 @@ import pandas as pd
 
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.kinds import Count, Seed, Settings
 from aezsl.machine.files import split_member
 from aezsl.reporting.figures import (
     CAPTION_SIZE,
@@ -34,21 +35,32 @@ from aezsl.reporting.pictures import show_image
 TILE = 1.5
 
 
-def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: dict[str, Any]) -> Figure:
+class GallerySettings(Settings):
+    """The picture of test images, or of new ones, with their predicted names."""
+
+    rows: Count = 6
+    """Rows of images."""
+    columns: Count = 10
+    """Columns of images."""
+    seed: Seed = 0
+    """Of the draw: one image per class, then a second one, and so on."""
+
+
+def draw_gallery(predictions: pd.DataFrame, images: pd.DataFrame, settings: GallerySettings) -> Figure:
     """A grid of seeded, evenly drawn test images: right names in green, wrong ones in red with the true name.
 
     Of images some of which are not on disk (features may come from a file) those are drawn that are; where there are
     fewer than places the grid is smaller; where there is none, it is a table.
     An image that nobody has named has its file's name below the name it was given and how sure that is.
     """
-    places = settings["rows"] * settings["columns"]
-    drawn = _in_turns(predictions, settings["seed"]).merge(images[["image_id", "path"]], on="image_id", how="left")
+    places = settings.rows * settings.columns
+    drawn = _in_turns(predictions, settings.seed).merge(images[["image_id", "path"]], on="image_id", how="left")
     on_disk = list(islice((row for row, path in enumerate(drawn["path"]) if _is_there(path)), places))
     if len(drawn) and not on_disk:
         figure = _draw_table(drawn.head(places))
         figure.suptitle(_title(predictions), fontsize=TITLE_SIZE, wrap=True)
         return figure
-    columns = max(1, min(settings["columns"], len(on_disk)))
+    columns = max(1, min(settings.columns, len(on_disk)))
     rows = max(1, math.ceil(len(on_disk) / columns))
     return _draw_tiles(drawn.iloc[on_disk], rows, columns, _title(predictions))
 
@@ -153,7 +165,7 @@ ATTRIBUTIONS = {
     "Twtr": "Twemoji by Twitter, Inc and other contributors, CC BY 4.0",
     "OpenMoji": "OpenMoji, the open-source emoji and icon project, CC BY-SA 4.0",
 }
-LAYOUT = {"rows": 4, "columns": 8, "seed": 0}
+LAYOUT = GallerySettings(rows=4, columns=8)
 
 
 def draw_free_gallery(predictions: pd.DataFrame, images: pd.DataFrame) -> Figure:

@@ -1,7 +1,7 @@
 """Results on disk -> the page people open."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from aezsl.machine.provenance import git_commit, now, versions
 from aezsl.methods import METHODS, in_setting
 from aezsl.reporting import figures as style
 from aezsl.reporting.comparison import HEADLINE
-from aezsl.reporting.formatting import Table, full_label, write_tables
+from aezsl.reporting.formatting import ReportSettings, Table, full_label, write_tables
 from aezsl.reporting.pictures import data_uri
 from aezsl.reporting.published import published_column
 from aezsl.reporting.results import Results
@@ -27,6 +27,10 @@ MOST_GAINS = 12
 SENSITIVITIES, GENERALIZED = ("k", "lambda3"), ("eszsl", "aezsl")
 
 
+#: Sections of parameters that the page lists.
+SHOWN = ("feature_extraction", "semantic_embedding", "normalise", "ingestion", "split", "selection", "calibration")
+
+
 @dataclass(frozen=True)
 class Picture:
     """A figure that a run has left."""
@@ -35,16 +39,17 @@ class Picture:
     alt: str
 
 
-def make_report(
-    results: Results, settings: Mapping[str, Any], parameters: dict[str, Any]
-) -> tuple[dict[str, str], str]:
+def make_report(results: Results, settings: ReportSettings, *shown: Any) -> tuple[dict[str, str], str]:
     """The tables as files by name, and the page."""
     tables = make_tables(results, settings)
-    return write_tables(tables), make_page(results, tables, parameters)
+    return write_tables(tables), make_page(results, tables, settings, *shown)
 
 
-def make_page(results: Results, tables: dict[str, Table], parameters: dict[str, Any]) -> str:
-    """One HTML page that needs no other file and no network."""
+def make_page(results: Results, tables: dict[str, Table], settings: ReportSettings, *shown: Any) -> str:
+    """One HTML page that needs no other file and no network.
+
+    shown : the sections of parameters that the page lists, in the order of SHOWN.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     folder = FileSystemLoader(Path(__file__).parent)
@@ -53,26 +58,25 @@ def make_page(results: Results, tables: dict[str, Table], parameters: dict[str, 
     )
     environment.filters |= {"short_name": style.short_name, "readable_name": style.readable_name}
     gains = _both_ends(tables.get("per_class_gains"))
-    settings = parameters["report"]
     template = environment.get_template("page.html.j2")
     return template.render(
-        benchmark=settings["benchmark"],
-        env=f" --env={settings['env']}" if settings["env"] else "",
+        benchmark=settings.benchmark,
+        env=f" --env={settings.env}" if settings.env else "",
         made=now(),
         commit=git_commit(Path(aezsl.__file__).parent),
         style=style,
         tables=tables,
-        published=published_column(settings["data_set"]),
+        published=published_column(settings.data_set),
         problem=results.mapping("problem", "summary") or results.mapping("problem", "gzsl_summary"),
         best=_best(tables["table1"].frame),
         gains=gains,
         furthest=_round_up(max((abs(row["gain"]) for row in gains), default=0.0)),
         cases=results.mapping("qualitative", "cases"),
         mapping=results.mapping("qualitative", "mapping"),
-        pictures=_pictures(results, tables["table1"].frame, settings["gallery_width"]),
+        pictures=_pictures(results, tables["table1"].frame, settings.gallery_width),
         not_run=_not_run(results),
         stale=[full_label(name) for name in results.stale],
-        facts=_facts(parameters),
+        facts=_facts(dict(zip(SHOWN, shown, strict=True))),
         versions=versions(),
     )
 
@@ -146,10 +150,9 @@ def _not_run(results: Results) -> list[tuple[str, str]]:
 
 def _facts(parameters: dict[str, Any]) -> list[tuple[str, str]]:
     """Settings a result depends on, as they are now."""
-    shown = ("feature_extraction", "semantic_embedding", "normalise", "ingestion", "split", "selection", "calibration")
     return [
         (f"{section}.{key}", str(value))
-        for section in shown
-        for key, value in parameters.get(section, {}).items()
+        for section, values in parameters.items()
+        for key, value in dict(values).items()
         if value is not None
     ]

@@ -1,7 +1,6 @@
 """The tables of the report, from whatever results there are."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from aezsl.data.normalise import PARTS as NORMALISED
 from aezsl.methods import METHODS, SETTINGS, Setting, in_setting
 from aezsl.reporting.comparison import HEADLINE, PARTS, STAGES, comparison_table, table_note
 from aezsl.reporting.formatting import (
+    ReportSettings,
     Table,
     file_columns,
     full_label,
@@ -24,12 +24,12 @@ from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMN
 from aezsl.reporting.results import Results
 
 
-def make_tables(results: Results, settings: Mapping[str, Any]) -> dict[str, Table]:
+def make_tables(results: Results, settings: ReportSettings) -> dict[str, Table]:
     """All tables that the results allow, by the names of their files.
 
     settings : the parameters of the report; published figures are those of its ``data_set``.
     """
-    data_set = settings["data_set"]
+    data_set = settings.data_set
     made = {
         "table1": conventional(results, data_set),
         "generalized": generalized(results, data_set),

@@ -7,15 +7,20 @@ from aezsl.selection.search import (
     cross_validate,
     effective_grid,
     grid_points,
+    select,
     select_in_every_way,
     select_parameters,
     suitable_normalisations,
 )
+from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import expected_accuracy, most_cautious_first, most_central_first
 
 __all__ = [
+    "CalibrationSettings",
+    "ConfidenceSettings",
     "Selected",
+    "SelectionSettings",
     "SelectionStore",
     "class_folds",
     "class_split",
@@ -26,6 +31,7 @@ __all__ = [
     "most_cautious_first",
     "most_central_first",
     "problem_folds",
+    "select",
     "select_in_every_way",
     "select_parameters",
     "selection_key",

@@ -12,9 +12,9 @@ from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant, seen_unseen_curve
 from aezsl.evaluation.confidence import spread
 from aezsl.evaluation.ranking import Ranking
-from aezsl.kinds import Values
 from aezsl.methods.core.seen import Targets
 from aezsl.selection.folds import class_split
+from aezsl.selection.settings import CalibrationSettings
 from aezsl.selection.validation import Fold, SeenArrays, Trial
 
 
@@ -34,14 +34,14 @@ class Sides(NamedTuple):
 
 
 def generalized_sides(
-    trial: Trial, data: SeenArrays, held_out: Labels, settings: Values, seed: int, k: int
+    trial: Trial, data: SeenArrays, held_out: Labels, settings: CalibrationSettings, seed: int, k: int
 ) -> Iterator[Sides]:
     """The k best classes of either side on a fold of ``data``: by normalisation, then by point.
 
     settings : of the calibration. A method with a pool learns from all that is validated on.
     """
     method, points = trial.method, trial.points
-    true, fold = _generalized_fold(data, held_out, settings["seen_test_fraction"], seed, trial.shared)
+    true, fold = _generalized_fold(data, held_out, settings.seen_test_fraction, seed, trial.shared)
     for way, (seen, X, S) in enumerate(fold.examined(trial.normalisations)):
         pool = X if method.transductive else None
         targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False)
@@ -50,14 +50,14 @@ def generalized_sides(
 
 
 def generalized_curves(
-    trial: Trial, data: SeenArrays, held_out: Labels, settings: Values, seed: int
+    trial: Trial, data: SeenArrays, held_out: Labels, settings: CalibrationSettings, seed: int
 ) -> Iterator[SeenUnseenCurve]:
     """Seen and unseen accuracy on a fold at every constant, in the order of ``generalized_sides``."""
     for sides in generalized_sides(trial, data, held_out, settings, seed, 1):
-        yield seen_unseen_curve(*sides[:4], settings["per_class"])
+        yield seen_unseen_curve(*sides[:4], settings.per_class)
 
 
-def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settings: Values) -> list[float]:
+def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settings: CalibrationSettings) -> list[float]:
     """The score of one point in every fold, given its curves.
 
     criterion : ``ausuc``, the area under the curve; or ``harmonic``, the harmonic mean at the constant that the
@@ -70,7 +70,7 @@ def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settin
         )
     if criterion == "ausuc":
         return [ausuc(curve) for curve in curves]
-    constant = choose_constant(*curves, criterion=settings["criterion"])
+    constant = choose_constant(*curves, criterion=settings.criterion)
     return [curve.at(constant).harmonic for curve in curves]
 
 

@@ -20,6 +20,7 @@ from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method
 from aezsl.selection.calibration import generalized_sides
 from aezsl.selection.folds import LEAST_SEEN, class_split, problem_folds
+from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.validation import Fold, Trial
 
@@ -31,9 +32,9 @@ def validated_confidence(
     problem: Problem,
     normalisation: Normalisation,
     chosen: Values,
-    selection: Values,
-    settings: Values,
-    calibration: Values,
+    selection: SelectionSettings,
+    settings: ConfidenceSettings,
+    calibration: CalibrationSettings,
     store: SelectionStore,
 ) -> Confidence:
     """What makes probabilities of the method's scores, by the rule of ``aezsl.evaluation.confidence``.
@@ -52,16 +53,15 @@ def validated_confidence(
         log.info("%s: probabilities are not calibrated: %s", name, reason)
     parts: dict[str, Callable[[], Calibration]] = {}
     if not reason:
-        parts["unseen"] = lambda: _among_unseen(method, problem, normalisation, selection, settings["none_share"])
+        parts["unseen"] = lambda: _among_unseen(method, problem, normalisation, selection, settings.none_share)
     if problem.setting == "gzsl" or not (reason or _lacks_images(problem, selection, calibration)):
-        parts["all"] = lambda: _among_all(
-            method, problem, normalisation, selection, calibration, settings["none_share"]
-        )
+        parts["all"] = lambda: _among_all(method, problem, normalisation, selection, calibration, settings.none_share)
     if not parts:
         store.forget()
         return Confidence()
     described: dict[str, Any] = {"way": normalisation, "chosen": dict(chosen), "parts": list(parts)}
-    described |= {"selection": dict(selection), "settings": dict(settings), "calibration": dict(calibration)}
+    asked = {"selection": selection, "settings": settings, "calibration": calibration}
+    described |= {key: given.model_dump() for key, given in asked.items()}
     key = selection_key(problem.seen_fingerprint, name, described)
     table = store.find(key, len(parts))
     if table is None:
@@ -72,8 +72,8 @@ def validated_confidence(
     return _read(name, table)
 
 
-def _reason_against(name: str, problem: Problem, settings: Values) -> str:
-    if not settings["calibrate"]:
+def _reason_against(name: str, problem: Problem, settings: ConfidenceSettings) -> str:
+    if not settings.calibrate:
         return "confidence.calibrate is false"
     if METHODS[name].epochs:
         return "the method would have to be trained again for every fold"
@@ -84,9 +84,9 @@ def _reason_against(name: str, problem: Problem, settings: Values) -> str:
     return ""
 
 
-def _lacks_images(problem: Problem, selection: Values, calibration: Values) -> bool:
+def _lacks_images(problem: Problem, selection: SelectionSettings, calibration: CalibrationSettings) -> bool:
     """Whether no seen class has an image to spare."""
-    return not held_out_mask(problem.y_train, calibration["seen_test_fraction"], selection["seed"]).any()
+    return not held_out_mask(problem.y_train, calibration.seen_test_fraction, selection.seed).any()
 
 
 def _as_row(found: Calibration) -> dict[str, float | None]:
@@ -116,7 +116,11 @@ def _read(name: str, table: pd.DataFrame) -> Confidence:
 
 
 def _among_unseen(
-    method: ZeroShotClassifier, problem: Problem, normalisation: Normalisation, selection: Values, none_share: float
+    method: ZeroShotClassifier,
+    problem: Problem,
+    normalisation: Normalisation,
+    selection: SelectionSettings,
+    none_share: float,
 ) -> Calibration:
     """From images of validation classes that are named among these."""
     rankings, labels = [], []
@@ -135,8 +139,8 @@ def _among_all(
     method: ZeroShotClassifier,
     problem: Problem,
     normalisation: Normalisation,
-    selection: Values,
-    calibration: Values,
+    selection: SelectionSettings,
+    calibration: CalibrationSettings,
     none_share: float,
 ) -> Calibration:
     """From images of validation classes and held-out ones of the others, named among all classes.
@@ -149,10 +153,10 @@ def _among_all(
     folds = [
         fold.relative() if method.transductive else fold
         for held_out in problem_folds(problem, selection)
-        for fold in generalized_sides(trial, data, held_out, calibration, selection["seed"], SHARING + 1)
+        for fold in generalized_sides(trial, data, held_out, calibration, selection.seed, SHARING + 1)
     ]
-    curves = [seen_unseen_curve(*fold[:4], calibration["per_class"]) for fold in folds]
-    constant = choose_constant(*curves, criterion=calibration["criterion"])
+    curves = [seen_unseen_curve(*fold[:4], calibration.per_class) for fold in folds]
+    constant = choose_constant(*curves, criterion=calibration.criterion)
     merged = [merge(fold.seen, fold.unseen, constant, fold.n_seen, fold.n_unseen, SHARING + 1) for fold in folds]
     if method.transductive:
         merged = [ranking.scaled(1 / spread(ranking)) for ranking in merged]

@@ -1,8 +1,5 @@
 """Which seen classes play unseen."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from aezsl.arrays import Array, Labels
@@ -11,6 +8,7 @@ from aezsl.data.mapped_arrays import Rows
 from aezsl.data.problem import BLOCK, Problem
 from aezsl.errors import DataError, ParameterError
 from aezsl.methods import TargetClassifier
+from aezsl.selection.settings import SelectionSettings
 
 #: Seen classes that validation needs at least: two to play unseen, two to learn from.
 LEAST_SEEN = 4
@@ -55,9 +53,9 @@ def class_folds(
     return folds
 
 
-def problem_folds(problem: Problem, settings: Mapping[str, Any]) -> list[Labels]:
+def problem_folds(problem: Problem, settings: SelectionSettings) -> list[Labels]:
     """Validation classes of each fold of a problem, by the settings of a selection."""
-    own = {key: value for key, value in settings.items() if key != "criterion"}
+    own = settings.model_dump(exclude={"criterion"})
     return class_folds(len(problem.S_seen), len(problem.S_unseen), **own)
 
 

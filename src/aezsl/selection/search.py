@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -13,14 +12,16 @@ from aezsl.arrays import Array, Labels
 from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, moving_steps, steps_text
 from aezsl.data.once import Once
 from aezsl.data.problem import Problem
-from aezsl.errors import ParameterError
 from aezsl.kinds import Values
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
+from aezsl.methods.core.parameters import MethodSettings
+from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.methods.registry import spoken_name
 from aezsl.selection.calibration import generalized_scores
-from aezsl.selection.folds import problem_folds
+from aezsl.selection.folds import class_folds, problem_folds
+from aezsl.selection.settings import CalibrationSettings, SelectionSettings
 from aezsl.selection.side_by_side import Generalized, examine_folds
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import (
@@ -40,6 +41,10 @@ log = logging.getLogger(__name__)
 Grid = Mapping[str, Sequence[Any]]
 
 
+#: Without unseen classes nothing says how many classes play unseen: a fifth.
+FOR_ARRAYS = SelectionSettings(fraction=0.2)
+
+
 class Selected(NamedTuple):
     """What a method works with."""
 
@@ -54,12 +59,18 @@ class Search(NamedTuple):
     grid: Grid
     ways: Sequence[Normalisation]
     going_with: Sequence[Values]
-    settings: Values
-    calibration: Values | None
+    settings: SelectionSettings
+    calibration: CalibrationSettings | None
 
 
 def select_parameters(
-    name: str, problem: Problem, init: Values, grid: Grid, settings: Values, store: SelectionStore, **options: Any
+    name: str,
+    problem: Problem,
+    init: Values,
+    grid: Grid,
+    settings: SelectionSettings,
+    store: SelectionStore,
+    **options: Any,
 ) -> Selected:
     """The parameters to use, and the normalisation; arguments as in ``select_in_every_way``."""
     return select_in_every_way(name, problem, init, grid, settings, store, **options)[0]
@@ -70,10 +81,10 @@ def select_in_every_way(
     problem: Problem,
     init: Values,
     grid: Grid,
-    settings: Values,
+    settings: SelectionSettings,
     store: SelectionStore,
     normalisations: Sequence[Normalisation] | None = None,
-    calibration: Values | None = None,
+    calibration: CalibrationSettings | None = None,
     going_with: Sequence[Values] | None = None,
 ) -> list[Selected]:
     """What to use in every normalisation: ``init`` and the grid's best point on validation classes. The best is first.
@@ -88,10 +99,10 @@ def select_in_every_way(
     ways = list(problem.normalisations if normalisations is None else normalisations)
     fixed = [{}] * len(ways) if going_with is None else [dict(values) for values in going_with]
     points = grid_points(grid)
-    if calibration is None or settings.get("criterion") == "accuracy":
-        settings, calibration = {**settings, "criterion": "accuracy"}, None
-    described = {"ways": ways, "going_with": fixed, "calibration": calibration and dict(calibration)}
-    key = selection_key(problem.seen_fingerprint, name, dict(init), dict(grid), dict(settings), described)
+    if calibration is None or settings.criterion == "accuracy":
+        settings, calibration = settings.model_copy(update={"criterion": "accuracy"}), None
+    described = {"ways": ways, "going_with": fixed, "calibration": calibration and calibration.model_dump()}
+    key = selection_key(problem.seen_fingerprint, name, dict(init), dict(grid), settings.model_dump(), described)
     table = store.find(key, len(ways) * len(points))
     if table is not None:
         log.info("%s: nothing has changed since parameters were selected; taking them over", name)
@@ -105,9 +116,38 @@ def select_in_every_way(
     return selected
 
 
-def _say(name: str, problem: Problem, grid: Grid, settings: Values, table: pd.DataFrame, chosen: Selected) -> None:
+def select(
+    name: str, X: Array, y: Labels, S: Array, settings: SelectionSettings = FOR_ARRAYS, **fixed: Any
+) -> ZeroShotClassifier:
+    """An unfitted method whose parameters are best on validation classes of these data, as a pipeline chooses them.
+
+    X (n, d), y (n,) row numbers of S, S (Cs, a), all as the method will see them: nothing is normalised here.
+    fixed : parameters that are not searched. A method with a base takes what is best for the base alone first.
+    """
+    cls = method_class(name)
+    if issubclass(cls, BasedMethod):
+        base = select(cls.base, X, y, S, settings, **{key: fixed[key] for key in fixed.keys() & _params(cls.base)})
+        fixed = {**base.get_params(), **fixed}
+    grid = {key: values for key, values in cls.grid.items() if key not in fixed}
+    method = make_method(name, **fixed)
+    if not grid:
+        return method
+    folds = class_folds(len(S), 0, **settings.model_dump(exclude={"criterion"}))
+    table = cross_validate(method, X, y, S, folds, grid)
+    n_samples = sum(int(np.isin(y, fold).sum()) for fold in folds)
+    best = _best_first(name, table, grid, n_samples).index[0]
+    return make_method(name, **{**fixed, **grid_points(grid)[best]})
+
+
+def _params(name: str) -> set[str]:
+    return set(make_method(name).get_params())
+
+
+def _say(
+    name: str, problem: Problem, grid: Grid, settings: SelectionSettings, table: pd.DataFrame, chosen: Selected
+) -> None:
     """What was chosen, how clear the choice is, and what another normalisation would have given."""
-    criterion = settings["criterion"]
+    criterion = settings.criterion
     log.info("%s: chose %s (validation %s %.4f)", name, chosen.parameters, criterion, table["mean"].iloc[0])
     if len(table) > 1:
         log.info(
@@ -151,7 +191,7 @@ def suitable_normalisations(name: str, problem: Problem, init: Values) -> list[N
     return suitable or problem.normalisations
 
 
-def _n_samples(problem: Problem, settings: Values) -> int:
+def _n_samples(problem: Problem, settings: SelectionSettings) -> int:
     """How many images of validation classes are behind a score."""
     return sum(int(np.isin(problem.y_train, fold).sum()) for fold in problem_folds(problem, settings))
 
@@ -170,7 +210,7 @@ def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
         grid,
         [problem.pending(way) for way in ways],
         problem.shared,
-        None if calibration is None else Generalized(settings["criterion"], calibration, settings["seed"]),
+        None if calibration is None else Generalized(settings.criterion, calibration, settings.seed),
         going_with,
     )
     table.insert(0, "point", range(len(table)))
@@ -203,23 +243,14 @@ def _best_first(name: str, table: pd.DataFrame, grid: Grid, n_samples: int) -> p
     return moved_to_front(table, first[0])
 
 
-def effective_grid(name: str, grid: Grid) -> dict[str, Sequence[Any]]:
-    """What is searched for the method ``name``: the grid of its class, with the values of ``grid`` where it has some.
+def effective_grid(name: str, given: MethodSettings) -> dict[str, Sequence[Any]]:
+    """What is searched for the method ``name``: the grid of its class, but for parameters that are given.
 
-    The parameters keep the class's order, others that ``grid`` names come behind them: any parameter can be searched.
+    A parameter with one value is not searched; one that ``grid`` names has the values given there. The parameters keep
+    the class's order, others that ``grid`` names come behind them: any parameter can be searched.
     """
-    if not isinstance(grid, Mapping):
-        raise ParameterError(f"{name}.grid must name parameters and their values, or be {{}}, got {grid!r}")
-    cls = method_class(name)
-    known = cls().get_params()
-    for parameter, values in grid.items():
-        if parameter not in known:
-            near = get_close_matches(parameter, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it takes: {', '.join(sorted(known))}"
-            raise ParameterError(f"{name}.grid names {parameter!r}, which is not a parameter of {name}; {hint}")
-        if not isinstance(values, list | tuple) or not values:
-            raise ParameterError(f"{name}.grid.{parameter} must be a list of at least one value, got {values!r}")
-    return {**cls.grid, **grid}
+    of_class = {key: values for key, values in method_class(name).grid.items() if key not in given.fixed}
+    return {**of_class, **given.searched}
 
 
 def grid_points(grid: Grid) -> list[dict[str, Any]]:

@@ -9,9 +9,9 @@ import numpy as np
 from aezsl.arrays import Array, Labels
 from aezsl.data.mapped_arrays import Rows
 from aezsl.data.statistics import SeenStatistics
-from aezsl.kinds import Values
 from aezsl.machine.workers import Workers, workers
 from aezsl.selection.calibration import generalized_curves
+from aezsl.selection.settings import CalibrationSettings
 from aezsl.selection.validation import TOTAL, SeenArrays, Trial, conventional_scores, total_statistics
 
 
@@ -19,7 +19,7 @@ class Generalized(NamedTuple):
     """What parameters are chosen for in the generalized setting: see ``generalized_scores``."""
 
     criterion: str
-    calibration: Values
+    calibration: CalibrationSettings
     seed: int  # of the images that are held out
 
 

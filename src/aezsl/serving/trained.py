@@ -20,6 +20,10 @@ from aezsl.methods import TargetClassifier, ZeroShotClassifier
 REFERENCE_CLASSES = 32
 
 
+def _listed(names: Sequence[str], n: int = 5) -> str:
+    return ", ".join(names[:n]) + (f" and {len(names) - n} more" if len(names) > n else "")
+
+
 @dataclass(frozen=True)
 class TrainedModel:
     """A fitted method, how images and classes became the numbers it was fitted to, and how sure its answers are."""
@@ -41,6 +45,16 @@ class TrainedModel:
     def adapt(self, targets: NamedClasses) -> TargetClassifier | None:
         """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
         return None if self.model.transductive else self.model.adapt(targets.vectors)
+
+    def doubts(self, targets: NamedClasses) -> list[str]:
+        """Why names among these classes should not be trusted, where the method can tell without an image."""
+        if not hasattr(self.model, "doubts"):
+            return []
+        far, alike = self.model.doubts(targets.vectors)
+        names = [targets.names[i] for i in far]
+        found = [f"nothing known resembles {_listed(names)}: expect wrong names"] if names else []
+        pairs = [f"{targets.names[i]} and {targets.names[j]}" for i, j in alike]
+        return found + ([f"{_listed(pairs)} look the same to the model: it will mix them up"] if pairs else [])
 
     def answer(
         self, features: Array, targets: NamedClasses, top: int | None = TOP, adapted: TargetClassifier | None = None

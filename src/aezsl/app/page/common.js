@@ -32,14 +32,38 @@ async function read(response) {
   return answer;
 }
 
-async function send(address, options) {
-  let response;
+// The visitor's key, which the server gives out. All tabs of a browser have the same one, kept for the next time.
+const KEY = "visitor";
+let visitor = "";
+try {
+  visitor = localStorage.getItem(KEY) ?? "";
+} catch {} // a browser that keeps nothing: every tab is a visitor of its own
+
+async function post(address, options) {
   try {
-    response = await fetch(address, { method: "POST", ...options });
+    return await fetch(address, { method: "POST", ...options, headers: { ...options.headers, "X-Visitor": visitor } });
   } catch {
     throw new Refused("The page's server does not answer: is the command that opened it still running?", 0);
   }
+}
+
+async function send(address, options) {
+  let response = await post(address, options);
+  if (response.status === 403) { // the server was started again, or has forgotten this visitor
+    await greet();
+    response = await post(address, options);
+  }
   return read(response);
+}
+
+// The first question: all models, and the visitor's key.
+export async function greet() {
+  const answer = await read(await post("api/models", {}));
+  visitor = answer.visitor;
+  try {
+    localStorage.setItem(KEY, visitor);
+  } catch {} // it holds for this tab
+  return answer;
 }
 
 export const ask = (question, about = {}) =>

@@ -1,14 +1,13 @@
-// Name: photos, the names that suit them, refinement, the table to download.
+// Name: photos, the names that suit them, why, refinement, the table to download.
 
 import { ask, bar, dropped, find, guarded, isPicture, make, named, percent, picture, plain, Refused, say, sendPhoto, state, UnknownPhoto } from "./common.js";
 import { classes, whenEdited } from "./classes.js";
-import { forgetReasons } from "./reasons.js";
 
 const SHOWN = 10;
 const WAIT = 100; // milliseconds after the last key
 
-export let answers = [];
-export let selected = 0;
+let answers = [];
+let selected = 0;
 
 // A class that is being typed is left out until it has a name and a description.
 const finished = () => classes().filter(([name, text]) => name.trim() && (text.trim() || !state.about.describable));
@@ -47,7 +46,8 @@ async function askAgain() {
 
 const nameAll = guarded(async () => {
   const refines = state.models.find((one) => one.id === state.model)?.refines;
-  find("refine").disabled = !refines || state.photos.length < 2;
+  find("refine-why").textContent = whyNot(refines);
+  find("refine").disabled = !!whyNot(refines);
   find("refine").checked &&= !find("refine").disabled;
   find("gallery-part").hidden = !state.photos.length;
   let changed = null;
@@ -58,18 +58,22 @@ const nameAll = guarded(async () => {
     ({ answers, changed = null } = answer);
   }
   selected = Math.max(0, Math.min(selected, state.photos.length - 1));
-  showNote(refines, changed);
+  showChanged(changed);
   showGallery();
   showAnswer();
 });
 
-function showNote(refines, changed) {
+// Why the photos cannot be learnt from together; empty where they can.
+function whyNot(refines) {
   const beside = `${state.model.split("/")[0]}/`; // models of the same pictures
-  const better = state.models.filter((one) => one.refines && one.id.startsWith(beside)).map((one) => one.label);
+  const better = state.models.find((one) => one.refines && one.id.startsWith(beside));
+  if (!refines) return `Not with this model: it names every photo by itself.${better ? ` Choose ${better.label} above, which learns from photos.` : " No model here learns from photos."}`;
+  return state.photos.length < 2 ? "Not with one photo: add others, best several of each class." : "";
+}
+
+function showChanged(changed) {
   let note = "";
-  if (!refines) note = better.length ? `This model names every photo by itself. Choose ${better[0]} to learn from photos.` : "This model names every photo by itself.";
-  else if (state.photos.length < 2) note = "Add more photos: with several of each class, names become more reliable.";
-  else if (changed && !changed.length) note = "Learning from the photos has changed no name.";
+  if (changed && !changed.length) note = "Learning from the photos has changed no name.";
   else if (changed) {
     const list = changed.map(({ place, before, after }) => `${state.photos[place].name}: ${plain(before)} → ${plain(after)}`);
     note = `Learning from the photos has changed ${changed.length} of ${state.photos.length} names. ${list.slice(0, 10).join("; ")}.`;
@@ -100,7 +104,7 @@ function showAnswer() {
   find("answer-part").hidden = !answer;
   find("answer-empty").hidden = !!answer;
   find("why-part").hidden = !(answer?.names.length > 1);
-  forgetReasons();
+  find("reasons").replaceChildren();
   if (!answer) {
     find("answer-title").textContent = "What is it?";
     return;
@@ -221,4 +225,35 @@ find("csv").addEventListener("click", guarded(async () => {
   const link = make("a", { href: URL.createObjectURL(new Blob([csv], { type: "text/csv" })), download: "names.csv" });
   link.click();
   URL.revokeObjectURL(link.href);
+}));
+
+// Why: what speaks for the best name and against the next one.
+function near(title, classes, weighs) {
+  const most = Math.max(...classes.map((one) => one.weight));
+  const items = classes.map((one) => {
+    const item = make("li");
+    if (one.picture) item.append(make("img", { src: one.picture, alt: `A picture of ${plain(one.name)}` }));
+    const counts = weighs ? `counts ${percent(one.weight / most)}` : `close ${one.closeness.toFixed(2)}`;
+    item.append(make("strong", { textContent: plain(one.name) }), make("br"), counts, make("br"), `looks like it: ${percent(one.likeness)}`);
+    return item;
+  });
+  return [make("h3", { textContent: title }), make("ul", { className: "near", ariaLabel: title }, ...items)];
+}
+
+find("why").addEventListener("click", guarded(async () => {
+  const [first, second] = answers[selected].names;
+  const why = await asked("why", { first, second }, [state.photos[selected]]);
+  const parts = [];
+  if (why.attributes.length) {
+    const most = Math.max(...why.attributes.map((one) => Math.abs(one.part)));
+    parts.push(make("h3", { textContent: `What decided between ${plain(first)} and ${plain(second)}` }));
+    parts.push(...why.attributes.map((one) => bar(plain(one.name), Math.abs(one.part) / most, `${one.part < 0 ? "against" : "for"}`, one.part < 0)));
+  }
+  const explained = why.weighs
+    ? "For every class the model learns most from the known classes whose descriptions are nearest to it. Counts: how much, against the nearest. Looks like it: how the model shares the photo out among these."
+    : "The known classes whose descriptions are nearest. Close: 1 means the same description. Looks like it: how the model shares the photo out among these.";
+  const alone = find("refine").checked ? " All this is of the photo by itself, before the model learnt from the others." : "";
+  parts.push(make("p", { className: "note", textContent: explained + alone }));
+  for (const name of [first, second]) parts.push(...near(`Known classes nearest to ${plain(name)}`, why.near[name], why.weighs));
+  find("reasons").replaceChildren(...parts);
 }));

@@ -1,9 +1,8 @@
 // The frame of the page: tabs, and the choice of a model.
 
-import { ask, find, guarded, plain, state } from "./common.js";
+import { ask, find, greet, guarded, plain, state } from "./common.js";
 import { showClasses } from "./classes.js";
 import { refresh, showExamples } from "./naming.js";
-import { forgetQuestion } from "./guessing.js";
 import { showOthers } from "./comparing.js";
 import { followOn } from "./teaching.js";
 
@@ -38,16 +37,14 @@ async function open(model) {
   find("intro").textContent =
     `This model has learnt from photos of ${known.length} known classes, such as ${known.slice(0, 3).map(plain).join(", ")}. ` +
     `It names photos of other classes, ${unseen} to begin with, from their descriptions alone.`;
-  find("tab-try").hidden = !state.about.tests;
   showClasses();
   showExamples();
   showOthers();
-  forgetQuestion();
   await refresh();
 }
 
 const start = guarded(async (wanted) => {
-  const { models, limits, teaches, training } = await ask("models");
+  const { models, limits, teaches, training } = await greet();
   find("tab-teach").hidden = !teaches;
   Object.assign(state, { models, limits });
   find("least-taught").textContent = limits.least_taught;
@@ -55,7 +52,7 @@ const start = guarded(async (wanted) => {
   const first = wanted && models.some((one) => one.id === wanted) ? wanted : models[0].id;
   find("model").value = first;
   await open(first);
-  if (training) followOn();
+  if (training) followOn(training);
 });
 
 find("model").addEventListener("change", guarded(() => open(find("model").value)));

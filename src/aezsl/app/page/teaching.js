@@ -42,21 +42,21 @@ const lessons = () =>
     return { name: name.value, text: text.value, files: [...files.files] };
   });
 
-async function send(all) {
+async function send(lesson, all) {
   const photos = all.flatMap(({ files }, place) => files.map((file) => [place, file]));
   for (const [done, [place, file]] of photos.entries()) {
     find("teach-note").textContent = `Copying photo ${done + 1} of ${photos.length} …`;
     try {
-      await sendFile(`api/lesson?class=${place}`, file);
+      await sendFile(`api/lesson?lesson=${lesson}&class=${place}`, file);
     } catch (error) {
       throw error instanceof Refused ? new Refused(`${file.name}: ${error.message}`) : error;
     }
   }
 }
 
-async function follow() {
+async function follow(lesson) {
   for (;;) {
-    const { state, share, sentence, name, expected } = await ask("progress");
+    const { state, share, sentence, name, expected } = await ask("progress", { lesson });
     find("progress").value = share;
     find("teach-note").textContent = `Training … ${Math.round(100 * share)}% of the steps are done.`;
     if (state === "failed") throw new Refused(sentence);
@@ -67,30 +67,30 @@ async function follow() {
 
 const train = guarded(async () => {
   const all = lessons().filter(({ name, text, files }) => name || text || files.length);
-  await ask("begin", { name: find("set").value, classes: all.map(({ name, text, files }) => [name, text, files.length ? "seen" : "unseen"]) });
-  await send(all);
-  await ask("train");
-  await finish();
+  const { lesson } = await ask("begin", { name: find("set").value, classes: all.map(({ name, text, files }) => [name, text, files.length ? "seen" : "unseen"]) });
+  await send(lesson, all);
+  await ask("train", { lesson });
+  await finish(lesson);
 });
 
-async function finish() {
+async function finish(lesson) {
   find("progress").hidden = false;
-  const { name, expected } = await follow();
+  const { name, expected } = await follow(lesson);
   find("teach-note").textContent = `${plain(name)} is trained and chosen above: name photos with it. ${expected}`;
   document.dispatchEvent(new CustomEvent("trained", { detail: `${name}/aezsl` }));
 }
 
-const busy = (work) => async () => {
+const busy = (work) => async (...given) => {
   find("train").disabled = true;
   find("teach-note").textContent = "";
-  await work();
+  await work(...given);
   find("train").disabled = false;
   find("progress").hidden = true;
   if (!find("message").hidden) find("teach-note").textContent = "";
 };
 find("train").addEventListener("click", busy(train));
 
-// For a page that was opened again while its training is under way.
+// For a page that was opened again while the training on a lesson is under way.
 export const followOn = busy(guarded(finish));
 
 find("lesson").addEventListener("click", () => {

@@ -1,10 +1,9 @@
 """One pipeline after the other over class splits, and the table of it."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,15 @@ from kedro.utils import load_obj
 
 from aezsl.commands.repeat.finished import FinishedMethods, load_mapping
 from aezsl.commands.repeat.runner import MethodAfterMethod
-from aezsl.commands.repeat.tracking import ParentRun, SplitHooks, close_runs
+from aezsl.commands.repeat.tracking import ParentRun, close_runs
+from aezsl.datasets.files import dataset_path
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import METRICS, GeneralizedOutcome
+from aezsl.hooks.repeat import split_hooks
+from aezsl.hooks.subject import SPLIT_OF_REPEAT, flat_params, short_path
 from aezsl.machine.progress import say
 from aezsl.methods import METHODS, SETTINGS, MethodRun, Setting, in_setting
-from aezsl.pipeline_registry import create_pipelines
+from aezsl.pipeline_registry import register_pipelines
 from aezsl.reporting.over_splits import (
     HEADLINES,
     default_reference,
@@ -32,8 +34,6 @@ from aezsl.reporting.over_splits import (
     tabulate_splits,
     write_splits,
 )
-from aezsl.runs.commands import flat_params, short_path
-from aezsl.runs.subject import SPLIT_OF_REPEAT
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Repeat:
     ) -> None:
         self._seeds, self._env, self._params = list(seeds), env, params or {}
         self._runner, self._name, self._metric = load_obj(runner, "kedro.runner"), name, metric
-        registered = create_pipelines()
+        registered = register_pipelines()
         if not name.isidentifier() or name in registered:
             raise DataError(f"--name must be one word and not a pipeline's name, got {name!r}")
         for key in ("seed", "folder"):
@@ -117,7 +117,7 @@ class Repeat:
         now = {
             f"{section}.{key}": value
             for section in DATA
-            for key, value in context.params[section].items()
+            for key, value in context.config_loader["parameters"][section].items()
             if f"{section}.{key}" not in ("split.seed", "split.folder")
         }
         former = load_mapping(catalog, "repeat")
@@ -165,9 +165,8 @@ class Repeat:
 
         done = set(self._methods) - set(pending)
         nodes = [node for node in self._pipeline.nodes if node.namespace not in done and not finished.draws(node)]
-        pipelines.set_requested([SPLIT_OF_REPEAT])
         pipelines[SPLIT_OF_REPEAT] = Pipeline(nodes)
-        session._hook_manager.register(SplitHooks(parent, f"split {seed}", note, pending))
+        split_hooks.watch(parent, f"split {seed}", note, pending)
         runner = self._runner()
         if type(runner) is SequentialRunner:
             runner = MethodAfterMethod()
@@ -218,7 +217,7 @@ class Repeat:
         found = dict(zip(keys, own["mean"] / 100, strict=True))
         if len(self._seeds) > 1:
             found |= dict(zip(keys + "_std", own["std"] / 100, strict=True))
-        files = [Path(catalog.get(dataset)._filepath) for dataset in tables]  # type: ignore[union-attr]
+        files = [dataset_path(catalog, dataset) for dataset in tables]
         parent.log(found, {"seeds": self._seeds, "reference": self._reference}, files)
         _say(f"\n{markdown}")
         _say("\n".join(f"{what:<11}  {place}" for what, place in zip(PLACES, map(short_path, files), strict=True)))
@@ -230,7 +229,7 @@ def _say(what: str) -> None:
     log.info(what)
 
 
-def _pipeline_of(name: str, registered: dict[str, Pipeline]) -> Pipeline:
+def _pipeline_of(name: str, registered: Mapping[str, Pipeline]) -> Pipeline:
     if name not in registered:
         near = get_close_matches(name, registered, n=1)
         hint = f"did you mean {near[0]}?" if near else "kedro registry list names them"

@@ -16,7 +16,7 @@ from PIL import Image
 from aezsl.arrays import Float32, unit_rows
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorSet, side_by_side
-from aezsl.encoders.images.backbones import Backbone, make_backbone, named_backbones
+from aezsl.encoders.images.backbones import Backbone, ExtractionSettings, make_backbone, named_backbones
 from aezsl.encoders.images.engine import Run, available_cores
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.encoders.images.preprocessing import Preprocess, least_size
@@ -97,7 +97,7 @@ class ImageEncoder:
         return encode
 
     def extract(
-        self, images: pd.DataFrame, store: VectorStore, settings: Mapping[str, Any]
+        self, images: pd.DataFrame, store: VectorStore, settings: ExtractionSettings
     ) -> tuple[VectorSet, dict[str, str]]:
         """Add the features that the store does not have yet, backbone by backbone; and images that cannot be read."""
         unreadable: dict[str, str] = {}
@@ -107,15 +107,17 @@ class ImageEncoder:
         return self.vectors, unreadable
 
 
-def make_encoder(settings: Mapping[str, Any]) -> ImageEncoder:
+def make_encoder(settings: ExtractionSettings) -> ImageEncoder:
     """The encoder that the settings name: see ``named_backbones``."""
-    device = settings.get("device", "auto")
-    named = named_backbones(settings)
-    return ImageEncoder(tuple(make_backbone(one["backbone"], one["weights"], one["layer"], device) for one in named))
+    return ImageEncoder(tuple(_make_one(one, settings.device) for one in named_backbones(settings)))
+
+
+def _make_one(one: Mapping[str, Any], device: str) -> Backbone:
+    return make_backbone(one["backbone"], one["weights"], one["layer"], device)
 
 
 def gather_features(
-    images: pd.DataFrame, store: VectorStore, settings: Mapping[str, Any]
+    images: pd.DataFrame, store: VectorStore, settings: ExtractionSettings
 ) -> tuple[VectorSet, dict[str, str]]:
     """Features of all images by the backbones and from the files that the settings name, side by side."""
     sets: list[VectorSet] = []
@@ -125,7 +127,7 @@ def gather_features(
             sets.append(import_features(images, one["path"], store))
             continue
         readable = images[~images["image_id"].isin(set(unreadable))]
-        found, bad = make_encoder({**settings, **one}).extract(readable, store, settings)
+        found, bad = ImageEncoder((_make_one(one, settings.device),)).extract(readable, store, settings)
         sets.append(found)
         unreadable |= bad
     return side_by_side(sets), unreadable

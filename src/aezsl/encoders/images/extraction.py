@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aezsl.arrays import Float32
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
-from aezsl.encoders.images.backbones import Backbone
+from aezsl.encoders.images.backbones import Backbone, ExtractionSettings
 from aezsl.encoders.images.engine import Run, available_cores
 from aezsl.encoders.images.preprocessing import Preprocess, least_size
 from aezsl.errors import DataError
@@ -137,20 +137,20 @@ def _extract_piece(
 
 
 def extract_to_store(
-    backbone: Backbone, images: pd.DataFrame, store: VectorStore, settings: Mapping[str, Any]
+    backbone: Backbone, images: pd.DataFrame, store: VectorStore, settings: ExtractionSettings
 ) -> tuple[VectorSet, dict[str, str]]:
     """Add the features that the store does not have yet, shard by shard; and the images that cannot be read."""
     unreadable: dict[str, str] = {}
     known = store.known(backbone.fingerprint)
     extract = _extract_on_workers if workers().elsewhere else extract_features
-    shards = extract(images, known, backbone, settings["batch_size"], settings["shard_size"])
+    shards = extract(images, known, backbone, settings.batch_size, settings.shard_size)
     for chunk, unreadable in shards:  # noqa: B007  # the last one names them all
         if chunk is not None:
             store.add(chunk)
     if unreadable:
         listed = "\n  ".join(list(unreadable.values())[:10])
         message = f"{len(unreadable)} images cannot be read:\n  {listed}"
-        if settings["on_error"] == "fail":
+        if settings.on_error == "fail":
             raise UnreadableImagesError(f"{message}\nRepair or remove them, or set feature_extraction.on_error to skip")
         log.warning("%s\nThey are left out.", message)
     return VectorSet(backbone.fingerprint, backbone.config), unreadable

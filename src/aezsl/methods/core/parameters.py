@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from inspect import Parameter, Signature, get_annotations
-from typing import Any, ClassVar, get_origin
+from typing import Annotated, Any, ClassVar, get_origin
 
+from annotated_types import MinLen
+from pydantic import create_model
 from sklearn.base import BaseEstimator
 
 from aezsl.errors import ParameterError
-from aezsl.kinds import accepts, describe
+from aezsl.kinds import Settings, check_value
 
 #: What ``get_origin`` gives for a ClassVar.
 CLASS_VAR: Any = ClassVar
@@ -49,12 +51,45 @@ class Declared(BaseEstimator):
         A subclass adds what relates several parameters, and nothing that a kind can say.
         """
         for parameter in self.declared():
-            kind, value = kind_of(parameter), getattr(self, parameter.name)
-            if not accepts(kind, value):
+            if wrong := check_value(kind_of(parameter), getattr(self, parameter.name)):
                 raise ParameterError(
-                    f"{parameter.name} of {type(self).__name__} must be {describe(kind)}, got {value!r}: set it by "
-                    f"set_params({parameter.name}=...)"
+                    f"{parameter.name} of {type(self).__name__}: {wrong}. Set it by set_params({parameter.name}=...)"
                 )
+
+    @classmethod
+    def settings(cls) -> type["MethodSettings"]:
+        """The class of a section of parameters for this method: values that are fixed, and ``grid``."""
+        kinds = {parameter.name: kind_of(parameter) for parameter in cls.declared()}
+        values = {name: (Annotated[list[kind], MinLen(1)] | None, None) for name, kind in kinds.items()}  # type: ignore[valid-type]
+        grid = create_model(f"{cls.__name__}Grid", __base__=Settings, **values)  # type: ignore[call-overload]
+        fields = {name: (kind | None, None) for name, kind in kinds.items()}
+        return create_model(  # type: ignore[no-any-return, call-overload]
+            f"{cls.__name__}Settings", __base__=MethodSettings, **fields, grid=(grid, grid())
+        )
+
+
+class MethodSettings(Settings):
+    """What the parameters say of one method: a value given is fixed, not searched; ``grid`` replaces values searched.
+
+    Names and kinds are those of the method's class (``Declared.settings``).
+    """
+
+    grid: Settings = Settings()
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """The parameters with one value."""
+        return _given(self, leave_out="grid")
+
+    @property
+    def searched(self) -> dict[str, list[Any]]:
+        """The values that replace those of the class."""
+        return _given(self.grid)
+
+
+def _given(settings: Settings, leave_out: str = "") -> dict[str, Any]:
+    given = settings.model_fields_set - {leave_out}
+    return {name: getattr(settings, name) for name in type(settings).model_fields if name in given}
 
 
 def kind_of(parameter: Parameter) -> Any:

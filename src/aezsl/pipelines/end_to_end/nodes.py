@@ -8,16 +8,19 @@ import numpy as np
 import pandas as pd
 
 from aezsl.data.build import build_problem, drop_undescribed
-from aezsl.data.normalise import Normalisation, Steps, listed_alternatives
+from aezsl.data.normalise import Normalisation, NormaliseSettings, Steps
 from aezsl.data.problem import Problem
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
 from aezsl.encoders.assembly import assemble_problem
-from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.backbones import ExtractionSettings, make_backbone
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.encoders.recipe import Recipe
+from aezsl.encoders.texts.semantics import EmbeddingSettings
+from aezsl.kinds import Settings, Text
 from aezsl.machine.provenance import Cost
 from aezsl.methods import TargetClassifier, ZeroShotClassifier, make_method
+from aezsl.methods.core.parameters import MethodSettings
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.serving.trained import TrainedModel
 
@@ -26,15 +29,25 @@ log = logging.getLogger(__name__)
 BACKBONE = "googlenet"
 
 
+class EndToEndSettings(Settings):
+    """GoogLeNet and DAEZSL learn together from images, with daezsl's parameters (--pipeline=daezsl_end_to_end).
+
+    Class vectors are normalised by the first of normalise.semantics.
+    """
+
+    weights: Text = "default"
+    """Where GoogLeNet starts: default (torchvision's download), random, or a local .pth file."""
+
+
 def train_from_images(
     images: pd.DataFrame,
     semantics: NamedVectors,
     classes: pd.DataFrame,
     split: pd.DataFrame,
     checkpoint: CheckpointFolder,
-    normalise: dict[str, Steps],
-    method: dict[str, Any],
-    settings: dict[str, Any],
+    normalise: NormaliseSettings,
+    method: MethodSettings,
+    settings: EndToEndSettings,
 ) -> tuple[ZeroShotClassifier, dict[str, Any], dict[str, Any], pd.DataFrame]:
     """The fitted method, the weights of its network, the cost, and the epochs. An interrupted run is resumed."""
     from aezsl.encoders.images.end_to_end import GoogLeNetFeatures, ImageInputs
@@ -45,8 +58,8 @@ def train_from_images(
     described = drop_undescribed(semantics, classes, split)
     problem = build_problem(numbers, semantics, *described, _fixed(normalise, []))
     paths = images["path"].iloc[problem.X_train[:, 0].astype(np.int64)].tolist()
-    model: Any = make_method("daezsl", **method["init"])
-    encoder = GoogLeNetFeatures(settings["weights"], model.random_state)
+    model: Any = make_method("daezsl", **method.fixed)
+    encoder = GoogLeNetFeatures(settings.weights, model.random_state)
     log.info("training %s and DAEZSL on %d images of %d classes", BACKBONE, len(paths), len(problem.S_seen))
     with Cost("fit") as cost:
         trained = model.fit_end_to_end(ImageInputs(paths, encoder), problem.y_train, problem.S_seen, checkpoint)
@@ -54,23 +67,24 @@ def train_from_images(
 
 
 def extract_adapted(
-    images: pd.DataFrame, weights: Path, store: VectorStore, settings: dict[str, Any]
+    images: pd.DataFrame, weights: Path, store: VectorStore, settings: ExtractionSettings
 ) -> tuple[VectorSet, dict[str, str]]:
     """Features of all images by the trained network."""
-    return extract_to_store(make_backbone(BACKBONE, str(weights), device=settings["device"]), images, store, settings)
+    return extract_to_store(make_backbone(BACKBONE, str(weights), device=settings.device), images, store, settings)
 
 
 def assemble_adapted(
-    weights: Path, normalise: dict[str, Steps], **parts: Any
+    weights: Path, normalise: NormaliseSettings, embedding: EmbeddingSettings, **parts: Any
 ) -> tuple[Problem, dict[str, Any], Recipe]:
     """The problem in these features, of unit length as in training."""
-    extraction = {"backbone": BACKBONE, "weights": str(weights), "layer": None}
-    return assemble_problem(**parts, normalise=_fixed(normalise, ["l2"]), extraction=extraction, setting="zsl")
+    extraction = ExtractionSettings(backbone=BACKBONE, weights=str(weights))
+    fixed = NormaliseSettings(**_fixed(normalise, ["l2"]))
+    return assemble_problem(**parts, normalise=fixed, extraction=extraction, embedding=embedding, setting="zsl")
 
 
-def _fixed(normalise: dict[str, Steps], features: list[str]) -> dict[str, Steps]:
+def _fixed(normalise: NormaliseSettings, features: list[str]) -> dict[str, Steps]:
     """The steps of the semantics as given, the first of several alternatives: nothing here could choose among them."""
-    return {"features": features, "semantics": listed_alternatives(normalise["semantics"])[0]}
+    return {"features": features, "semantics": normalise.alternatives()["semantics"][0]}
 
 
 def adapt(

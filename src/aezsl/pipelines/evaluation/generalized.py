@@ -12,19 +12,20 @@ from aezsl.evaluation.confidence import Stacking
 from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
 from aezsl.evaluation.ranking import Ranking
 from aezsl.kinds import Values
+from aezsl.selection import CalibrationSettings
 
 
 def apply_constant(
-    seen: Ranking, unseen: Ranking, problem: Problem, confidence: Values, settings: Values
+    seen: Ranking, unseen: Ranking, problem: Problem, confidence: Values, settings: CalibrationSettings
 ) -> tuple[Ranking, dict[str, Any]]:
     """The ranking among all classes after calibrated stacking; the constant, and what it was chosen for."""
     constant = Stacking(**confidence["stacking"]).constant_for(seen, unseen)
     ranking = merge(seen, unseen, constant, len(problem.S_seen), len(problem.S_unseen), max(HIT_KS))
-    return ranking, {"calibration_constant": constant, "calibration_criterion": settings["criterion"]}
+    return ranking, {"calibration_constant": constant, "calibration_criterion": settings.criterion}
 
 
 def evaluate_generalized(
-    seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any], settings: dict[str, Any]
+    seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any], settings: CalibrationSettings
 ) -> tuple[dict[str, float], pd.DataFrame, pd.DataFrame]:
     """Metrics with and without calibration; the seen-unseen curve, and which point of it was chosen."""
     if not problem.labelled.any():
@@ -32,8 +33,8 @@ def evaluate_generalized(
     n_seen, constant = len(problem.S_seen), calibration["calibration_constant"]
     known = problem.labelled
     sides = problem.y_test[known], seen.subset(known), unseen.subset(known)
-    metrics = gzsl_metrics(*sides, n_seen, constant, settings["per_class"])
-    curve = seen_unseen_curve(*sides, n_seen, settings["per_class"])
+    metrics = gzsl_metrics(*sides, n_seen, constant, settings.per_class)
+    curve = seen_unseen_curve(*sides, n_seen, settings.per_class)
     table = pd.DataFrame({"constant": curve.constants, "seen": curve.seen, "unseen": curve.unseen})
     points = curve.index(np.array([0.0, constant]))
     marked = table.iloc[points].assign(point=["uncalibrated", "calibrated"], constant=[0.0, constant])

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,21 @@ from aezsl.errors import DataError
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking, ScoreTable
+from aezsl.kinds import CountOrNone, Settings
 from aezsl.machine.console import ON_SCREEN
 from aezsl.methods import TargetClassifier
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
+
+
+class EvaluationSettings(Settings):
+    """What is listed of the test images."""
+
+    n_confusions: CountOrNone = 20
+    """Most frequent confusions of one class with another that are listed."""
+    scores: bool = False
+    """true: scores.npz beside predictions.csv, the score of every test image for every class."""
 
 
 def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedModel) -> pd.DataFrame:
@@ -36,10 +45,10 @@ def score_targets(
     ranking: Ranking,
     problem: Problem,
     normalisation: Normalisation,
-    settings: dict[str, Any],
+    settings: EvaluationSettings,
 ) -> ScoreTable | tuple[()]:
     """The scores of every test image for every class, where ``evaluation.scores`` asks for them."""
-    if not settings["scores"] or not len(problem.X_test):
+    if not settings.scores or not len(problem.X_test):
         return ()
     scores = classifier.scores(problem.normalised(normalisation).X_test).astype(np.float32)
     return ScoreTable(problem.test_ids, problem.target_names, scores, ranking.classes[:, 0], problem.y_test)
@@ -110,7 +119,7 @@ def tabulate_candidates(*metrics: dict[str, float], methods: Sequence[str]) -> p
     return table
 
 
-def list_errors(ranking: Ranking, problem: Problem, settings: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def list_errors(ranking: Ranking, problem: Problem, settings: EvaluationSettings) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Accuracy per class, best first, and the most frequent confusions; empty without test labels."""
     names = problem.target_names
     known = problem.labelled
@@ -124,5 +133,5 @@ def list_errors(ranking: Ranking, problem: Problem, settings: dict[str, Any]) ->
             "accuracy": class_accuracies(true, predicted, len(names)),
         }
     )
-    worst = confusions(true, predicted, names, settings["n_confusions"])
+    worst = confusions(true, predicted, names, settings.n_confusions)
     return per_class.sort_values("accuracy", ascending=False, kind="stable"), worst

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.feature_extraction.nodes import extract
+from aezsl.encoders.images.encoder import gather_features
 
 
 def create_pipeline() -> Pipeline:
@@ -10,7 +10,7 @@ def create_pipeline() -> Pipeline:
     return Pipeline(
         [
             node(
-                extract,
+                gather_features,
                 {"images": "images", "store": "feature_store", "settings": "params:feature_extraction"},
                 ["features", "unreadable_images"],
                 name="extract_features",

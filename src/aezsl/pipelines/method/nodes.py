@@ -1,4 +1,4 @@
-"""The road of every method: choose parameters, fit on the seen classes, adapt to the targets, rank the test images."""
+"""The stages of every method: choose parameters, fit on seen classes, adapt to the targets, rank the test images."""
 
 from dataclasses import asdict
 from typing import Any, cast
@@ -14,10 +14,14 @@ from aezsl.evaluation.ranking import Ranking
 from aezsl.kinds import Values
 from aezsl.machine.provenance import Cost, make_record
 from aezsl.methods import METHODS, TargetClassifier, make_method
+from aezsl.methods.core.parameters import MethodSettings
 from aezsl.methods.core.seen import SeenData
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.selection import (
+    CalibrationSettings,
+    ConfidenceSettings,
     Selected,
+    SelectionSettings,
     SelectionStore,
     effective_grid,
     select_in_every_way,
@@ -29,12 +33,12 @@ from aezsl.serving.trained import TrainedModel
 
 def select(
     problem: Problem,
-    method: Values,
-    selection: Values,
+    method: MethodSettings,
+    selection: SelectionSettings,
     store: SelectionStore,
     name: str,
     base_alternatives: list[dict[str, Any]] | None = None,
-    calibration: Values | None = None,
+    calibration: CalibrationSettings | None = None,
     variant: Values | None = None,
 ) -> tuple[dict[str, Any], Normalisation, dict[str, Any], list[dict[str, Any]]]:
     """The parameters and the normalisation to use, chosen on validation classes; among which values; alternatives.
@@ -43,8 +47,8 @@ def select(
     variant : parameters that have one value whatever the configuration says. The alternatives are what would be used
     in each normalisation, what is used first.
     """
-    init = {**method["init"], **(variant or {})}
-    grid = effective_grid(name, method["grid"])
+    init = {**method.fixed, **(variant or {})}
+    grid = effective_grid(name, method)
     ways, going_with = suitable_normalisations(name, problem, init), None
     if base_alternatives:
         bases = [Selected(**one) for one in base_alternatives]
@@ -53,16 +57,17 @@ def select(
         ways = [base.normalisation for base in bases]
         going_with = [{key: value for key, value in base.parameters.items() if key not in init} for base in bases]
     found = select_in_every_way(name, problem, init, grid, selection, store, ways, calibration, going_with)
-    return *found[0], grid, [one._asdict() for one in found]
+    complete = [one._replace(parameters=make_method(name, **one.parameters).get_params()) for one in found]
+    return *complete[0], grid, [one._asdict() for one in complete]
 
 
 def calibrate_confidence(
     problem: Problem,
     normalisation: Normalisation,
     chosen: Values,
-    selection: Values,
-    confidence: Values,
-    calibration: Values,
+    selection: SelectionSettings,
+    confidence: ConfidenceSettings,
+    calibration: CalibrationSettings,
     store: SelectionStore,
     name: str,
 ) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from aezsl.pipelines.method.nodes import (
 
 
 def create_pipeline(method: Entry, setting: Setting = "zsl", variant: dict[str, Any] | None = None) -> Pipeline:
-    """The road of one method; the caller puts it under the method's namespace.
+    """The stages of one method; the caller puts it under the method's namespace.
 
     variant : parameters that have one value whatever the configuration says.
     A method with a pool adapts in a stage of its own, the pipeline ``label_refinement``.
@@ -51,7 +51,10 @@ def _select(method: Entry, setting: Setting, variant: dict[str, Any] | None) -> 
     if method.refines:
         inputs["base_alternatives"] = "base_alternatives"
     outputs = ["chosen", "normalisation", "grid", "alternatives"]
-    return node(with_fixed(select, name=method.name, variant=variant), inputs, outputs, name="select_parameters")
+    function = with_fixed(select, name=method.name, variant=variant)
+    # Kedro reads here what the parameters of this method must be.
+    function.__annotations__ = {**select.__annotations__, "method": method.load().settings()}
+    return node(function, inputs, outputs, name="select_parameters")
 
 
 def _calibrate(method: Entry) -> Node:

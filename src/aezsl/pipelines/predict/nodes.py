@@ -1,35 +1,36 @@
 """New images, named by a trained model."""
 
-from typing import Any
-
 import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import Vectors, VectorSet
+from aezsl.encoders.images.backbones import ExtractionSettings
 from aezsl.formats.image_folders import NewImages
 from aezsl.reporting.figures import Figure
-from aezsl.reporting.gallery import draw_gallery
+from aezsl.reporting.gallery import GallerySettings, draw_gallery
+from aezsl.reporting.names import PredictSettings
 from aezsl.serving.model_file import ModelFolder, load_registered
+from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
 
 
-def load_named(models: ModelFolder, settings: dict[str, Any]) -> TrainedModel:
-    """The model of the method that the command names, or the one of MLflow's registry that it names."""
-    if settings["model"]:
-        return load_registered(settings["model"])
-    return models.load(settings["method"])
+def load_named(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
+    """The model of the method that the command names, the photo model, or one of MLflow's registry."""
+    if settings.model:
+        return load_registered(settings.model)
+    return photo_model() if settings.method == PHOTOS else models.load(settings.method)
 
 
 def extract_new(
-    new: NewImages, store: VectorStore, models: ModelFolder, settings: dict[str, Any], extraction: dict[str, Any]
+    new: NewImages, store: VectorStore, models: ModelFolder, settings: PredictSettings, extraction: ExtractionSettings
 ) -> tuple[VectorSet, dict[str, str]]:
     """Features of the new images, by the backbone that the model was trained with."""
-    encoder = load_named(models, settings).recipe.make_encoder(settings["backbone"], extraction["device"])
+    encoder = load_named(models, settings).recipe.make_encoder(settings.backbone, extraction.device)
     return encoder.extract(new.images, store, extraction)
 
 
 def classify(
-    models: ModelFolder, settings: dict[str, Any], new: NewImages, features: Vectors, unreadable: dict[str, str]
+    models: ModelFolder, settings: PredictSettings, new: NewImages, features: Vectors, unreadable: dict[str, str]
 ) -> pd.DataFrame:
     """One row per readable image: its name among the given classes, the score, and the next best names."""
     trained = load_named(models, settings)
@@ -41,6 +42,6 @@ def classify(
     return pd.DataFrame({"image_id": images["image_id"].to_numpy(), "true": None, **answers, **about})
 
 
-def draw_new(predictions: pd.DataFrame, new: NewImages, settings: dict[str, Any]) -> Figure:
+def draw_new(predictions: pd.DataFrame, new: NewImages, settings: GallerySettings) -> Figure:
     """The picture sheet."""
     return draw_gallery(predictions.drop(columns="path"), new.images, settings)

@@ -1,3 +1,8 @@
-from aezsl.pipelines.reporting.pipeline import create_pipeline
+from aezsl.pipelines.reporting.pipeline import (
+    create_ablation,
+    create_comparison,
+    create_pipeline,
+    create_qualitative,
+)
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_ablation", "create_comparison", "create_pipeline", "create_qualitative"]

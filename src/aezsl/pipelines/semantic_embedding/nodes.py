@@ -10,18 +10,18 @@ from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
 from aezsl.encoders.texts.encoder import looks_english
 from aezsl.encoders.texts.fingerprints import MINILM, with_fingerprints
-from aezsl.encoders.texts.semantics import embed_classes, resolve_sources, semantics_fingerprint
+from aezsl.encoders.texts.semantics import EmbeddingSettings, embed_classes, resolve_sources, semantics_fingerprint
 
 log = logging.getLogger(__name__)
 
 
-def embed(classes: pd.DataFrame, store: VectorStore, settings: dict[str, Any]) -> VectorSet:
+def embed(classes: pd.DataFrame, store: VectorStore, settings: EmbeddingSettings) -> VectorSet:
     """Vectors of all classes, unless the store has them for the same descriptions and settings.
 
     Classes for which a source has no vector, where its settings let it pass them over, are named in the config as
     ``without_vector``.
     """
-    resolved = resolve_sources(classes, settings["sources"])
+    resolved = resolve_sources(classes, settings.sources)
     _warn_of_language(classes, resolved)
     sources = with_fingerprints(resolved)
     fingerprint = semantics_fingerprint(classes, sources)

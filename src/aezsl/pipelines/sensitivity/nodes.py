@@ -1,23 +1,37 @@
 """How the result changes with one parameter, all others as chosen."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+from annotated_types import MinLen
 
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
+from aezsl.kinds import Count, NotNegative, Settings
 from aezsl.machine.progress import progress_bar
 from aezsl.methods import make_method
 from aezsl.methods.core.seen import SeenData, Targets
+
+
+class SensitivitySettings(Settings):
+    """The paper's figures of robustness: accuracy of aezsl_lr on the test images for each value, all others as chosen.
+
+    The ranges are the paper's.
+    """
+
+    k: Annotated[list[Count], MinLen(1)] = [80, 90, 100, 110, 120]
+    """Images that become confident per round."""
+    lambda3: Annotated[list[NotNegative], MinLen(1)] = [0.1, 1.0, 10.0, 100.0, 1000.0]
+    """Ties between the targets' mappings."""
 
 
 def vary_parameter(
     problem: Problem,
     normalisation: Normalisation,
     chosen: dict[str, Any],
-    values: list[Any],
+    settings: SensitivitySettings,
     name: str,
     parameter: str,
 ) -> pd.DataFrame:
@@ -28,6 +42,7 @@ def vary_parameter(
     known = problem.labelled
     if not known.any():
         raise DataError("sensitivity compares accuracies, but the test images of this data have no labels")
+    values = getattr(settings, parameter)
     true, own = problem.y_test[known], problem.normalised(normalisation)
     estimator = make_method(name, **chosen)
     seen = SeenData(own.X_train, own.y_train, own.S_seen)

@@ -13,7 +13,7 @@ def create_pipeline(method: str, parameter: str) -> Pipeline:
         [
             node(
                 with_fixed(vary_parameter, name=method, parameter=parameter),
-                ["problem", "normalisation", "chosen", "params:values"],
+                ["problem", "normalisation", "chosen", "params:sensitivity"],
                 f"sensitivity_{parameter}",
                 name=f"vary_{parameter}",
             ),
@@ -26,5 +26,5 @@ def create_pipeline(method: str, parameter: str) -> Pipeline:
         ],
         tags="sensitivity",
     )
-    values = {"params:values": f"params:sensitivity.{parameter}"}
+    values = {"params:sensitivity": "params:sensitivity"}
     return pipeline(nodes, namespace=method, inputs={"problem"}, parameters=values)

@@ -1,0 +1,114 @@
+"""What is refused before anything runs, and how threads are shared while it runs."""
+
+import os
+from typing import Any
+
+from kedro.framework.context import KedroContext
+from kedro.framework.hooks import hook_impl
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+
+from aezsl.errors import NotReadyError
+from aezsl.hooks.database import prepare_database
+from aezsl.hooks.subject import next_command
+from aezsl.machine.provenance import Cost
+from aezsl.methods import METHODS
+from aezsl.serving.photos import PHOTOS
+
+
+class Checks:
+    """Refuses parameters, networks, folders and models that cannot be meant, before MLflow hears of the run."""
+
+    @hook_impl(tryfirst=True)  # before kedro-mlflow opens its database
+    def after_context_created(self, context: KedroContext) -> None:
+        """Read all parameters, which refuses bad ones, and see to the database of the runs."""
+        import mlflow
+
+        config = context.config_loader
+        config["parameters"]
+        if mlflow.active_run() is None:  # whoever started one has seen to it, and kedro-mlflow uses that one
+            config.config_patterns.setdefault("mlflow", ["mlflow*", "mlflow*/**", "**/mlflow*"])  # type: ignore[attr-defined]
+            settings = config["mlflow"]
+            prepare_database(settings["server"]["mlflow_tracking_uri"], settings["tracking"]["experiment"])
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Refuse networks and folders that there are not, what is not a pair, and models that nobody has trained."""
+        from aezsl.encoders.images.backbones import check_backbones
+        from aezsl.formats.image_folders import require_folder
+
+        inputs = pipeline.inputs()
+        if "models" in inputs:  # whose networks are their own
+            _require_model(run_params, pipeline, catalog)
+        elif "params:feature_extraction" in inputs:
+            check_backbones(catalog.load("params:feature_extraction"))
+            _check_pairs(inputs, catalog)
+        if "new_images" in inputs and "new_images" in catalog:
+            require_folder(catalog.get("new_images").folder)  # type: ignore[union-attr]
+
+
+def _check_pairs(inputs: set[str], catalog: DataCatalog) -> None:
+    """Refuse methods of a pair of encoders before features are computed that they could not use."""
+    from aezsl.encoders.pairs import check_pair
+
+    settings = [f"params:{name}" for name in ("feature_extraction", "semantic_embedding", "normalise")]
+    for name in (entry.name for entry in METHODS.values() if entry.paired and f"params:{entry.name}" in inputs):
+        if not catalog.load(f"params:{name}").stated_pair and inputs.issuperset(settings):
+            check_pair(name, *map(catalog.load, settings))
+
+
+def _require_model(run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Refuse to use a model that nobody has trained, with the command that trains it."""
+    settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
+    registered = settings.model and "new_predictions" in pipeline.all_outputs()  # one of MLflow's will do
+    if settings.method not in (*trained, PHOTOS) and not registered:
+        raise NotReadyError(
+            f"{settings.method} has not been trained yet: {next_command(run_params, settings.method)}; "
+            f"trained are: {', '.join(trained) or 'none'}"
+        )
+
+
+class OneThreadPerTask:
+    """Where a runner works at several nodes at once, linear algebra keeps to one thread per node.
+
+    Otherwise every node starts as many threads as there are cores, and they wait for each other. The limit is set
+    in this process for ``ThreadRunner`` and in the environment for the processes that ``ParallelRunner`` starts.
+    Nodes that share a process cannot tell whose memory they see, so memory is not recorded under ``ThreadRunner``.
+    """
+
+    def __init__(self) -> None:
+        self._limits: Any = None
+        self._environment: dict[str, str | None] = {}
+
+    @hook_impl
+    def before_pipeline_run(self, run_params: dict[str, Any]) -> None:
+        """Limit, where nodes run side by side; a limit that the user has set stays."""
+        from threadpoolctl import threadpool_limits
+
+        runner = str(run_params.get("runner"))
+        Cost.measure_memory = "ThreadRunner" not in runner
+        if "ThreadRunner" in runner or "ParallelRunner" in runner:
+            self._limits = threadpool_limits(1)
+            for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+                self._environment[name] = os.environ.get(name)
+                os.environ.setdefault(name, "1")
+
+    @hook_impl
+    def after_pipeline_run(self) -> None:
+        """Restore the former limits."""
+        self._restore()
+
+    @hook_impl
+    def on_pipeline_error(self) -> None:
+        """Restore the former limits."""
+        self._restore()
+
+    def _restore(self) -> None:
+        Cost.measure_memory = True
+        if self._limits is not None:
+            self._limits.restore_original_limits()
+            self._limits = None
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+        self._environment = {}

@@ -1,0 +1,73 @@
+"""How a command ends that the project itself refuses: with its sentence, and the traceback in a file."""
+
+import logging
+import sys
+import traceback
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from aezsl.errors import AezslError
+from aezsl.machine.progress import report
+
+#: Where tracebacks go, in the folder that the command runs in; begun again above the size.
+LOG_FILE = "info.log"
+LARGEST = 2**20
+
+Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
+
+
+def own_error(error: BaseException | None) -> BaseException | None:
+    """The project's error behind what Kedro raises: datasets wrap whatever their loading raises."""
+    while error is not None and not isinstance(error, AezslError):
+        error = error.__cause__ if type(error).__module__.startswith("kedro") else None
+    return error
+
+
+def install() -> None:
+    """From now on the project's own errors end a command in their sentence; all others are shown as before."""
+    if getattr(sys.excepthook, "of_aezsl", False):
+        return
+    sys.excepthook = make_hook(sys.excepthook)
+    for handler in logging.getLogger().handlers:
+        if handler.get_name() == "rich":
+            handler.addFilter(_is_worth_a_line)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Beside an error of the project, nothing of Kedro's: its node repeats the message, its runner tells how to resume.
+
+    The sentence is all that a user reads, and once; the log file has the rest.
+    """
+    return not record.name.startswith("kedro.") or own_error(sys.exc_info()[1]) is None
+
+
+def make_hook(others: Hook) -> Hook:
+    """A hook for uncaught errors; ``others`` is for those that are not the project's."""
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        own = own_error(error)
+        report(error=str(own or f"{kind.__name__}: {error}"))
+        if own is None:
+            others(kind, error, trace)
+            return
+        print(f"\n{own}", file=sys.stderr)
+        if path := keep_traceback(error, Path.cwd() / LOG_FILE):
+            print(f"(where in the code: {path})", file=sys.stderr)
+
+    hook.of_aezsl = True  # type: ignore[attr-defined]
+    return hook
+
+
+def keep_traceback(error: BaseException, path: Path) -> Path | None:
+    """Append the traceback to the file; None where nothing can be written."""
+    lines = "".join(traceback.format_exception(error))
+    try:
+        mode = "w" if path.exists() and path.stat().st_size > LARGEST else "a"
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {' '.join(sys.argv)}\n{lines}\n")
+    except OSError:
+        return None
+    return path

@@ -1,3 +1,0 @@
-from aezsl.pipelines.ablation.pipeline import create_pipeline
-
-__all__ = ["create_pipeline"]

@@ -1,1 +1,0 @@
-"""What surrounds every run: parameters are checked before it, MLflow's database is seen to, its end is told."""
