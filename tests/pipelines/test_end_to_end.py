@@ -36,7 +36,7 @@ def project(make_project):
     rows = [(name, "seen" if name in SEEN else "unseen", *ATTRIBUTES[name]) for name in SEEN + UNSEEN]
     table = pd.DataFrame(rows, columns=["class_name", "role", "furry", "round", "orange", "large"])
     table.to_csv(root / "classes.csv", index=False)
-    given = "end_to_end.weights=random,daezsl.init.epochs=2,daezsl.init.validation_fraction=0"
+    given = "end_to_end.weights=random,daezsl.epochs=2,daezsl.validation_fraction=0"
     project.kedro("run", "--env=own", "--pipeline=daezsl_end_to_end", f"--params={given}")
     return project
 

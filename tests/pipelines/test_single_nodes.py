@@ -1,7 +1,7 @@
 """Every node runs alone, from what a full run has left on disk: --nodes, --from-nodes, a task per node in Airflow."""
 
 import json
-from functools import cache, reduce
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
 from aezsl import settings
+from aezsl.config.schema import section_class
 from aezsl.methods import METHODS, method_class
 from tests.helpers import ROOT
 from tests.helpers.colours import COLOURS, encode, picture
@@ -38,8 +39,8 @@ def make_catalog(inputs):
     catalog = DataCatalog.from_config(entries)
     for name in inputs:
         if name.startswith("params:"):
-            path = name.removeprefix("params:").split(".")
-            catalog[name] = MemoryDataset(reduce(lambda values, key: values[key], path, parameters))
+            section = name.removeprefix("params:")
+            catalog[name] = MemoryDataset(section_class(section)(**parameters[section]))
     return catalog
 
 

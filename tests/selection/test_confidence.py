@@ -6,13 +6,21 @@ from aezsl.data.draws import held_out_mask
 from aezsl.evaluation.calibration import choose_constant, merge, seen_unseen_curve
 from aezsl.evaluation.confidence import Confidence, probabilities
 from aezsl.methods import make_method
-from aezsl.selection import SelectionStore, class_split, expected_accuracy, problem_folds, validated_confidence
+from aezsl.selection import (
+    CalibrationSettings,
+    ConfidenceSettings,
+    SelectionSettings,
+    SelectionStore,
+    class_split,
+    expected_accuracy,
+    problem_folds,
+    validated_confidence,
+)
 from tests.helpers.problems import make_problem
 from tests.synthetic import make_synthetic
 
-SELECTION = {"rule": "random", "n_folds": 2, "seed": 0, "fraction": 0.4, "criterion": "accuracy"}
-SETTINGS = {"calibrate": True, "none_share": 0.1}
-CALIBRATION = {"criterion": "ausuc", "per_class": True, "seen_test_fraction": 0.3}
+SELECTION = SelectionSettings(n_folds=2, fraction=0.4)
+CALIBRATION = CalibrationSettings(seen_test_fraction=0.3)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +34,7 @@ def store(tmp_path):
 
 
 def calibrated(problem, chosen, store, name="eszsl", **changes):
-    given = SELECTION, SETTINGS | changes, CALIBRATION, store
+    given = SELECTION, ConfidenceSettings(**{"none_share": 0.1, **changes}), CALIBRATION, store
     return validated_confidence(name, problem, *problem.normalisations, chosen, *given)
 
 
@@ -70,7 +78,7 @@ def test_seen_and_unseen_classes_compete_by_the_constant_that_is_best_on_validat
     curves, sure, right = [], [], []
     for held_out in problem_folds(problem, SELECTION):
         (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
-        test = held_out_mask(y, CALIBRATION["seen_test_fraction"], SELECTION["seed"])
+        test = held_out_mask(y, CALIBRATION.seen_test_fraction, SELECTION.seed)
         true, all_S = np.concatenate([y[test], y_val + len(S)]), np.vstack([S, S_val])
         model = make_method(name, gamma=1.0).fit(X[~test], y[~test], S)
         sides = model.rank_sides(np.vstack([X[test], X_val]), all_S, len(S), len(all_S))

@@ -13,6 +13,7 @@ from aezsl.formats.image_folders import NewImages
 from aezsl.methods import MethodRun, in_setting
 from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.predict.nodes import classify as predict
+from aezsl.reporting.names import PredictSettings
 from aezsl.serving.model_file import ModelFolder, save_trained
 from aezsl.serving.service import ServedModel
 from aezsl.serving.trained import TrainedModel
@@ -52,9 +53,8 @@ def all_ways(trained, problem, names, folder, monkeypatch):
     save_trained(folder / "any" / "model.npz", trained)
     images = pd.DataFrame({"image_id": ids, "path": ids})
     new = NewImages(images, pd.DataFrame({"class_name": names}), ())
-    settings = {"model": None, "method": "any", "backbone": None}
     vectors = Vectors(np.array(ids), X.astype(np.float32))
-    predicted = predict(ModelFolder(folder), settings, new, vectors, {})["predicted"].tolist()
+    predicted = predict(ModelFolder(folder), PredictSettings(method="any"), new, vectors, {})["predicted"].tolist()
     monkeypatch.setattr(TrainedModel, "encode", lambda *_, **__: lambda pictures: X[[int(one) for one in pictures]])
     labels = aezsl.classify(ids, names, trained, top=1, none=False)
     reply = ServedModel(trained).answer({"features": X.tolist()}, {"classes": names})

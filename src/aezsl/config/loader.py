@@ -99,7 +99,7 @@ class ConfigLoader(OmegaConfigLoader):
     def _check_globals(self, texts: Mapping[str, str], elsewhere: Mapping[str, Mapping[str, str]]) -> None:
         """Refuse a benchmark that is not a folder's name or another environment's own, and an unknown method."""
         values = self["globals"]
-        benchmark, method = str(values["benchmark"]), values["method"]
+        benchmark, method = "" if values["benchmark"] is None else str(values["benchmark"]), values["method"]
         if not FOLDER_NAME.fullmatch(benchmark):
             raise ParameterError(
                 f"the benchmark must be the name of a folder (at most 100 letters, digits, _, - and +, with dots or "

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aezsl.kinds import Settings, Text
+from aezsl.kinds import Name, Settings, Text
 from aezsl.methods import MethodRun, in_setting
 from aezsl.reporting.names import PredictSettings
 from aezsl.reporting.results import Results
@@ -22,7 +22,7 @@ class ExportSettings(Settings):
     --params=method=aezsl,export.register=birds.
     """
 
-    benchmark: str = ""
+    benchmark: Name = ""
     """What the card calls the data. It follows from the environment."""
     licence: Text = "unknown"
     """Of the data, for the card."""

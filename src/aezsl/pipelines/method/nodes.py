@@ -47,8 +47,9 @@ def select(
     variant : parameters that have one value whatever the configuration says. The alternatives are what would be used
     in each normalisation, what is used first.
     """
-    init = {**method.fixed, **(variant or {})}
-    grid = effective_grid(name, method)
+    variant = variant or {}
+    init = {**method.fixed, **variant}
+    grid = {key: values for key, values in effective_grid(name, method).items() if key not in variant}
     ways, going_with = suitable_normalisations(name, problem, init), None
     if base_alternatives:
         bases = [Selected(**one) for one in base_alternatives]
