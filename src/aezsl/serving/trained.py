@@ -48,6 +48,8 @@ class TrainedModel:
 
     def doubts(self, targets: NamedClasses) -> list[str]:
         """Why names among these classes should not be trusted, where the method can tell without an image."""
+        if len(targets.names) == 1:
+            return ["there is one label only: an image can be that, or none of these"]
         if not hasattr(self.model, "doubts"):
             return []
         far, alike = self.model.doubts(targets.vectors)
