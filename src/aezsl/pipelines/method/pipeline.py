@@ -62,6 +62,7 @@ def _calibrate(method: Entry) -> Node:
         "chosen": "chosen",
         "selection": "params:selection",
         "confidence": "params:confidence",
+        "calibration": "params:calibration",
         "store": "confidence_scores",
     }
     return node(with_fixed(calibrate_confidence, name=method.name), inputs, "confidence", name="calibrate_confidence")
