@@ -90,7 +90,7 @@ def confidence(choice):
         p = best(temperature)
         error = 100 * calibration_error(p, right)
         print(f"temperature {temperature}: ECE {error:.1f}, mean {p.mean():.3f}, right {right.mean():.3f}")
-    for share in (0.25, 0.5):
+    for share in (0.1, 0.25, 0.5):
         own, away = best(1.0)[right], best(1.0, taken_away=True)
         tried = np.linspace(0, 1, 201)
         value = [(1 - share) * (own >= t).mean() * right.mean() + share * (away < t).mean() for t in tried]

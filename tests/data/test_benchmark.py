@@ -11,19 +11,19 @@ def tables():
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("spoil", "named"),
     [
-        (lambda i, c: (i.drop(columns="path"), c), r"missing: \['path'\]"),
-        (lambda i, c: (i.assign(colour="red"), c), r"unknown: \['colour'\]"),
-        (lambda i, c: (pd.concat([i, i]), c), "image_ids occur more than once"),
-        (lambda i, c: (i, pd.concat([c, c])), "class_names occur more than once"),
-        (lambda i, c: (i, c.iloc[:1]), "not described, for example 'bee'"),
-        (lambda i, c: (i, c.assign(role="hidden")), "role must be one of seen, unseen"),
-        (lambda i, c: (i.assign(official="maybe"), c), "official must be one of"),
-        (lambda i, c: (i.iloc[:0], c), "images table is empty"),
+        (lambda i, c: (i.drop(columns="path"), c), "path"),
+        (lambda i, c: (i.assign(colour="red"), c), "colour"),
+        (lambda i, c: (pd.concat([i, i]), c), "image_id"),
+        (lambda i, c: (i, pd.concat([c, c])), "class_name"),
+        (lambda i, c: (i, c.iloc[:1]), "bee"),
+        (lambda i, c: (i, c.assign(role="hidden")), "role"),
+        (lambda i, c: (i.assign(official="maybe"), c), "official"),
+        (lambda i, c: (i.iloc[:0], c), "images"),
     ],
 )
-def test_inconsistent_tables_are_refused(spoil, message):
+def test_inconsistent_tables_are_refused(spoil, named):
     Benchmark(*tables())
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=named):
         Benchmark(*spoil(*tables()))

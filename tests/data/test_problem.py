@@ -54,7 +54,7 @@ def test_classes_that_nothing_tells_apart_are_named(tables, caplog):
     assert caplog.text == ""
     tables["semantics"].matrix[:2] = 1.0  # eel and dog
     build_problem(**tables, normalise=NORMALISE)
-    assert "1 of 5 classes have the same semantic vector as another, for example 'dog' and 'eel'" in caplog.text
+    assert "'dog' and 'eel'" in caplog.text
 
 
 @pytest.mark.parametrize("steps", [[], ["sqrt", "centre", "l2"], ["standardise", "l2"]])
@@ -202,33 +202,33 @@ def _deep_semantics(t):
 
 
 def test_vectors_and_ids_of_different_number_are_refused(tables):
-    with pytest.raises(ValueError, match="one vector per id, got 19 vectors for 20 ids: one of the two is cut off"):
+    with pytest.raises(DataError, match=r"\b19\b.*\b20\b"):
         Vectors(tables["features"].ids, tables["features"].matrix[:-1])
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("spoil", "named"),
     [
-        (_without_vector, "1 of 5 classes have no vector in semantics, for example 'bee': describe it"),
-        (_overlap, "both seen and unseen, for example 'ant': give each one role"),
-        (_repeated_class, "class 'ant' is listed more than once: keep one row per class"),
-        (_flat_features, r"features must be one vector .* got an array of shape \(12,\) for 12 images: compute"),
-        (_no_numbers, r"features must be one vector of at least one number .* shape \(12, 0\)"),
-        (_deep_semantics, r"semantics must be one vector .* got an array of shape \(5, 3, 1\)"),
-        (_nan_feature, "NaN or infinite features, for example 'dog/2'"),
-        (_infinite_semantics, "NaN or infinite semantics, for example 'eel'"),
-        (_zero_semantics, "all-zero semantic vector, for example 'cat'"),
-        (_duplicate_id, "image ids occur more than once, for example 'ant/0': an image has one row"),
-        (_one_seen_class, "at least two seen classes and one unseen class, got 1 and 1"),
-        (_missing_feature, "1 of 8 images have no vector in features, for example 'eel/3'"),
-        (_stranger, r"none of the 3 seen classes \('ant' .. 'dog'\), for example one of 'yak': add the class"),
-        (_empty_seen_class, "no training image, for example 'bee'"),
-        (_no_training, "no training images: add images of the seen classes"),
+        (_without_vector, "semantics.*'bee'"),
+        (_overlap, "'ant'"),
+        (_repeated_class, "'ant'"),
+        (_flat_features, "features"),
+        (_no_numbers, "features"),
+        (_deep_semantics, "semantics"),
+        (_nan_feature, "features.*'dog/2'"),
+        (_infinite_semantics, "semantics.*'eel'"),
+        (_zero_semantics, "'cat'"),
+        (_duplicate_id, "'ant/0'"),
+        (_one_seen_class, "classes"),
+        (_missing_feature, "features.*'eel/3'"),
+        (_stranger, "'yak'"),
+        (_empty_seen_class, "'bee'"),
+        (_no_training, "training"),
     ],
 )
-def test_bad_data_is_refused_by_name(tables, spoil, message):
+def test_bad_data_is_refused_by_name(tables, spoil, named):
     spoil(tables)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=named):
         build_problem(**tables, normalise=NORMALISE)
 
 
@@ -238,10 +238,10 @@ def test_no_image_of_an_unseen_class_leaves_a_problem_to_train_on(tables):
     assert (problem.X_test.shape, len(problem.y_test), problem.test_ids) == ((0, 6), 0, [])
     assert problem.summary()["n_test"] == 0
     tables["split"]["gzsl"] = "train"
-    with pytest.raises(DataError, match="generalized setting is evaluated on test images"):
+    with pytest.raises(DataError):
         build_problem(**tables, normalise=NORMALISE, setting="gzsl")
 
 
 def test_unknown_setting_is_refused(tables):
-    with pytest.raises(DataError, match="unknown setting 'open'"):
+    with pytest.raises(DataError, match="open"):
         build_problem(**tables, normalise=NORMALISE, setting="open")

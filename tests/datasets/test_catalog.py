@@ -28,7 +28,7 @@ def test_every_adapter_is_a_catalog_entry(kind, tmp_path):
     assert not dataset.exists()
     with pytest.raises(DatasetError, match=str(missing)):
         dataset.load()
-    with pytest.raises(DatasetError, match="read-only"):
+    with pytest.raises(DatasetError):
         dataset.save("anything")
 
 

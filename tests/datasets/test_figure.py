@@ -12,7 +12,7 @@ PNG = b"\x89PNG\r\n"
 def test_a_figure_becomes_a_picture_that_kedro_viz_can_show(tmp_path):
     dataset = FigureDataset(filepath=str(tmp_path / "new" / "figure.png"), save_args={"dpi": 20})
     assert not dataset.exists()
-    with pytest.raises(DatasetError, match="run the pipeline that draws it"):
+    with pytest.raises(DatasetError):
         dataset.load()
     dataset.save(new_figure(1, 1))
     assert dataset.exists()

@@ -49,7 +49,7 @@ def test_an_adapted_classifier_is_saved_with_its_model(tmp_path):
         assert type(loaded) is type(classifier)
         np.testing.assert_array_equal(loaded.predict(data.X_new), classifier.predict(data.X_new))
         np.testing.assert_allclose(loaded.scores(data.X[:5]), classifier.scores(data.X[:5]), rtol=1e-9, atol=1e-12)
-    with pytest.raises(DatasetError, match="not a trained model"):  # one kind of file is not taken for the other
+    with pytest.raises(DatasetError, match=r"classifier\.npz"):  # one kind of file is not taken for the other
         TrainedModelDataset(filepath=str(tmp_path / "classifier.npz")).load()
 
 
@@ -59,9 +59,9 @@ def test_a_folder_says_what_is_trained_and_how_to_train(dataset):
     models = ModelFolderDataset(filepath=str(dataset._filepath.parents[1])).load()
     assert models.trained() == ["eszsl"]
     assert models.load("eszsl").model.gamma == 0.1
-    with pytest.raises(DataError, match=r"aezsl has not been trained yet on deep: run kedro run --pipeline=aezsl"):
+    with pytest.raises(DataError, match="--pipeline=aezsl"):
         models.load("aezsl")
-    with pytest.raises(DataError, match="unknown method 'aezls'; trained here are: eszsl"):
+    with pytest.raises(DataError, match=r"aezls.*eszsl"):
         models.load("aezls")
 
 
@@ -71,7 +71,7 @@ def test_a_model_under_the_name_of_another_method_is_refused(dataset, name):
     folder = dataset._filepath.parents[1]
     shutil.copytree(folder / "eszsl", folder / name)
     models = ModelFolderDataset(filepath=str(folder)).load()
-    with pytest.raises(DataError, match=rf"is a model of eszsl, not of aezsl: .* --pipeline={name} again"):
+    with pytest.raises(DataError, match=f"eszsl.*aezsl.*--pipeline={name}"):
         models.load(name)
 
 
@@ -87,7 +87,7 @@ def test_pickles_are_refused(dataset):
     header = {"version": VERSION, "method": "eszsl", "parameters": {}, "scalars": {}, "recipe": {}}
     evil = np.array([{"run": "me"}], dtype=object)
     np.savez(dataset._filepath, header=np.array(json.dumps(header)), **{"model.W_": evil})
-    with pytest.raises(DatasetError, match="not a trained model saved by this project"):
+    with pytest.raises(DatasetError, match=r"model\.npz"):
         dataset.load()
 
 
@@ -96,12 +96,12 @@ def test_other_and_damaged_files_are_refused(dataset, spoil):
     saved, _ = trained()
     dataset.save(saved)
     dataset._filepath.write_bytes(spoil(dataset._filepath.read_bytes()))
-    with pytest.raises(DatasetError, match="not a trained model saved by this project"):
+    with pytest.raises(DatasetError, match=r"model\.npz"):
         dataset.load()
 
 
 def test_files_of_another_version_are_refused(dataset):
     dataset._filepath.parent.mkdir(parents=True)
     np.savez(dataset._filepath, header=np.array(json.dumps({"method": "eszsl", "parameters": {}, "scalars": {}})))
-    with pytest.raises(DatasetError, match="saved by another version, make it again"):
+    with pytest.raises(DatasetError, match=r"model\.npz"):
         dataset.load()

@@ -72,10 +72,10 @@ def test_features_that_another_run_has_replaced_are_refused(tmp_path):
     dataset.save(problem)
     dataset.release()
     store.write("zsl_train", problem.X_train.shape, [2 * np.asarray(problem.X_train)])
-    with pytest.raises(DatasetError, match=r"problem.npz should hold the problem .* another run has changed them"):
+    with pytest.raises(DatasetError, match=r"problem\.npz"):
         dataset.load()
     (store.folder / "zsl_train.arrow").unlink()
-    with pytest.raises(DatasetError, match=r"zsl_train.arrow is not a file: .* assemble it again"):
+    with pytest.raises(DatasetError, match=r"zsl_train\.arrow"):
         dataset.load()
 
 

@@ -39,9 +39,9 @@ def test_a_long_image_has_crops_too():
 
 
 def test_images_too_thin_to_be_scaled_are_refused():
-    with pytest.raises(DataError, match=r"200 times as long as the other for this network, got 60000 x 1: crop it"):
+    with pytest.raises(DataError, match="60000 x 1"):
         centre_crop(Image.new("RGB", (60_000, 1)), 224)
     assert centre_crop(Image.new("RGB", (400, 2)), 224).size == (224, 224)
-    with pytest.raises(DataError, match="got 1 x 900"):
+    with pytest.raises(DataError, match="1 x 900"):
         make_preprocess("googlenet")(Image.new("RGB", (1, 900)))
     assert make_preprocess("efficientnet_lite0")(Image.new("RGB", (60_000, 1))).shape == (3, 224, 224)

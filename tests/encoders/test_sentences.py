@@ -59,11 +59,11 @@ class TestPrompts:
         vectors = embed_classes(CLASSES, [source])
         np.testing.assert_allclose(vectors[0], mean("it is a fox", "of fur", "it is a fox a", "of fur a"), rtol=1e-6)
         np.testing.assert_allclose(vectors[1], mean("a fruit", "a fruit a"), rtol=1e-6)
-        assert "says nothing about 1 of 2 classes: their own text is used" in caplog.text
+        assert "1 of 2 classes" in caplog.text
         before = semantics_fingerprint(CLASSES, [{"kind": "text", "descriptions": str(path)}])
         path.write_text(path.read_text().replace("fur", "far"))
         assert semantics_fingerprint(CLASSES, [{"kind": "text", "descriptions": str(path)}]) != before
-        with pytest.raises(DataError, match="is not what it was"):
+        with pytest.raises(DataError):
             embed_classes(CLASSES, [source])
 
     def test_who_describes_a_class_to_a_trained_model_is_heard(self, tmp_path, caplog):
@@ -80,15 +80,15 @@ class TestPrompts:
         assert not caplog.text
 
     def test_mistakes_are_named(self, tmp_path):
-        with pytest.raises(DataError, match=r"must have \{\} where the text goes, got 'a photo'"):
+        with pytest.raises(DataError, match="a photo"):
             embed_classes(CLASSES, [{"kind": "text", "templates": ["a photo"]}])
-        with pytest.raises(DataError, match="of text or class_name, got 'colour'"):
+        with pytest.raises(DataError, match="colour"):
             embed_classes(CLASSES, [{"kind": "text", "of": "colour"}])
         (tmp_path / "none.json").write_text("{}")
-        with pytest.raises(DataError, match=r"says nothing about red_fox, melon \(2 in all\)"):
+        with pytest.raises(DataError, match="red_fox, melon"):
             embed_classes(CLASSES[["class_name"]], [{"kind": "text", "descriptions": str(tmp_path / "none.json")}])
         (tmp_path / "bad.json").write_text('{"red_fox": [1]}')
-        with pytest.raises(DataError, match="sentences of 'red_fox' must be a list of texts"):
+        with pytest.raises(DataError, match="red_fox"):
             read_descriptions(tmp_path / "bad.json")
 
 
@@ -110,10 +110,10 @@ def test_the_text_tower_of_a_pair(family, tmp_path, caplog):
         with torch.inference_mode():
             expected = model.get_text_features(**ids).pooler_output[0].numpy()
         np.testing.assert_allclose(vector, expected, atol=1e-5)
-    assert "longer than" not in caplog.text
+    assert not caplog.records
     long = CLASSES.assign(text=["a red fox", "a green fruit " * 20])
     cut = embed_classes(long, [{"kind": "text", "encoder": folder}])[1]
-    assert "1 of 2 texts are longer than the 16 tokens that" in caplog.text
+    assert "1 of 2 texts" in caplog.text
     kept = long.assign(text=" ".join(("a green fruit " * 5).split()[:14]))  # and the tokens of begin and end
     np.testing.assert_allclose(cut, embed_classes(kept, [{"kind": "text", "encoder": folder}])[1], atol=1e-5)
     assert load_encoder(folder, encoder_fingerprint(folder)) is load_encoder(folder, encoder_fingerprint(folder))

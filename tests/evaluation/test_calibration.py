@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aezsl.errors import AezslError
 from aezsl.evaluation.calibration import (
     SeenUnseenCurve,
     ausuc,
@@ -151,12 +152,12 @@ class TestMerge:
 
     def test_what_cannot_be_merged_exactly_is_refused(self):
         seen, unseen = random_problem(0, 9).rankings(2)
-        with pytest.raises(ValueError, match="needs the 4 best of 4 seen classes, got 2"):
+        with pytest.raises(AezslError, match=r"\bseen"):
             merge(seen, unseen, 0.0, 4, 3, 5)
-        with pytest.raises(ValueError, match="needs the 3 best of 3 unseen classes, got 2"):
+        with pytest.raises(AezslError, match="unseen"):
             merge(seen, unseen, 0.0, 2, 3, 5)
         moved = Ranking(np.array([[0, 1]]), np.array([[0.1, 0.9]]))
-        with pytest.raises(ValueError, match="unseen classes is not in the order of its scores"):
+        with pytest.raises(AezslError, match="unseen"):
             merge(Ranking(np.array([[0, 1]]), np.array([[0.9, 0.1]])), moved, 0.0, 2, 2, 2)
 
 
@@ -237,9 +238,9 @@ class TestChooseConstant:
 
     def test_bad_requests_are_refused(self):
         curve = random_problem(0, 5).curve()
-        with pytest.raises(ValueError, match="'f1'; expected 'ausuc', 'harmonic' or 'accuracy'"):
+        with pytest.raises(AezslError, match="f1"):
             choose_constant(curve, criterion="f1")
-        with pytest.raises(ValueError, match="at least one"):
+        with pytest.raises(AezslError):
             choose_constant()
 
 
@@ -252,7 +253,7 @@ class TestDegenerate:
         np.testing.assert_array_equal(curve.accuracy, curve.seen)
         assert problem.curve().index(choose_constant(curve, criterion="accuracy")) == 0
         for criterion in ("ausuc", "harmonic"):
-            with pytest.raises(ValueError, match="of seen and of unseen"):
+            with pytest.raises(AezslError):
                 choose_constant(curve, criterion=criterion)
         metrics = gzsl_metrics(problem.true, *problem.rankings(), 4, constant=-1.0)
         assert {name.removesuffix("_calibrated") for name in metrics} == {
@@ -291,9 +292,9 @@ class TestDegenerate:
     def test_other_samples_or_classes_are_refused(self):
         problem = random_problem(0, 9)
         seen, unseen = problem.rankings()
-        with pytest.raises(ValueError, match="same samples, at least one, got 24, 25 and 25"):
+        with pytest.raises(AezslError):
             seen_unseen_curve(problem.true[1:], seen, unseen, 4)
-        with pytest.raises(ValueError, match="names class 3, but n_seen is 2"):
+        with pytest.raises(AezslError, match="class 3"):
             seen_unseen_curve(problem.true, seen, unseen, 2)
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aezsl.errors import AezslError, DataError
 from aezsl.evaluation import hierarchy
 from aezsl.evaluation.hierarchy import (
     Hierarchy,
@@ -60,9 +61,7 @@ class TestHops:
         assert list(hops(edges, seen, k)) == sorted(oracle.hops(oracle.neighbour_lists(edges), seen, k))
 
     def test_unknown_classes_are_named(self):
-        with pytest.raises(
-            ValueError, match="1 of 2 seen classes are not nodes of the hierarchy, the first is 'unicorn'"
-        ):
+        with pytest.raises(DataError, match="unicorn"):
             hops(EDGES, ["dog", "unicorn"], 1)
 
 
@@ -100,10 +99,10 @@ class TestFeasibleSets:
         for y in (1, 3):
             np.testing.assert_array_equal(some.feasible(y, 3), everything.feasible(y, 3))
         assert some.indptr[-1] < everything.indptr[-1]
-        with pytest.raises(ValueError, match="class 2 was not computed"):
+        with pytest.raises(AezslError, match="class 2"):
             some.feasible(2, 3)
         ranking = Ranking(np.array([[2, 1], [1, 2]]), np.ones((2, 2)))
-        with pytest.raises(ValueError, match="class 0 was not computed"):
+        with pytest.raises(AezslError, match="class 0"):
             hierarchical_precision(np.array([1, 0]), ranking, some, 2)
 
     def test_a_class_outside_the_hierarchy_is_near_to_itself_only(self):
@@ -118,11 +117,11 @@ class TestFeasibleSets:
         np.testing.assert_array_equal(feasible.feasible(1, 2), [1])
 
     def test_bad_requests_are_refused(self):
-        with pytest.raises(ValueError, match="1 repeated"):
+        with pytest.raises(AezslError):
             feasible_sets(EDGES, ["dog", "cat", "dog"])
-        with pytest.raises(ValueError, match="K of 1 to 4, got 5"):
+        with pytest.raises(AezslError, match="K"):
             feasible_sets(EDGES, CLASSES, 4).feasible(0, 5)
-        with pytest.raises(ValueError, match=r"expected shape \(m, 2\), got \(3,\)"):
+        with pytest.raises(AezslError):
             Hierarchy.from_edges(["a", "b", "c"])
 
 
@@ -169,7 +168,7 @@ class TestHierarchicalPrecision:
         assert all(type(value) is float for value in metrics.values())
 
     def test_a_ranking_too_short_is_refused(self):
-        with pytest.raises(ValueError, match="hP@2 needs the 2 best classes, this ranking holds 1"):
+        with pytest.raises(AezslError, match="hP@2"):
             hierarchical_precision(np.array([0]), top_k(np.eye(5)[:1], 1), feasible_sets(EDGES, CLASSES, 3), 2)
 
 

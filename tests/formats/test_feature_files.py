@@ -52,53 +52,53 @@ GOOD = {"X": np.ones((3, 2)), "image_id": np.array(["a", "b", "c"])}
 
 
 @pytest.mark.parametrize(
-    ("arrays", "message"),
+    ("arrays", "named"),
     [
         ({"X": np.zeros((2, 2))}, "2 rows and no image_id"),
         (GOOD | {"image_id": np.array(["a", "b", "z"])}, "1 of 3 images have no row in .*for example 'c'"),
         (GOOD | {"image_id": np.array(["a", "b", "b"])}, "more than one row for b"),
-        (GOOD | {"image_id": np.array(["a", "b"])}, "expected 3 names, got shape"),
-        (GOOD | {"image_id": np.array([["a", "b", "c"]])}, "expected 3 names, got shape"),
-        (GOOD | {"image_id": np.array([0.5, 1, 2])}, "must be text, got 0.5"),
-        (GOOD | {"X": np.ones(3)}, r"X must be a matrix .* shape \(3,\)"),
-        (GOOD | {"X": np.ones((3, 2, 1, 1))}, r"X must be a matrix .* shape \(3, 2, 1, 1\)"),
-        (GOOD | {"X": np.ones((3, 0))}, "X must be a matrix"),
-        (GOOD | {"X": np.array([["1"] * 2] * 3)}, "real numbers, got <U1"),
-        (GOOD | {"X": np.ones((3, 2), dtype=complex)}, "real numbers, got complex"),
-        (GOOD | {"X": np.ones((3, 2), dtype="M8[s]")}, "real numbers, got datetime"),
-        (GOOD | {"X": np.array([[1, 2], [np.nan, 1], [1, 1]])}, "1 images .* for example 'b'"),
-        (GOOD | {"X": np.array([[1, 2], [1, 1], [1, 1e300]])}, "beyond single precision, for example 'c'"),
-        ({"Z": np.zeros(3)}, "must hold exactly one of X, features, vectors"),
-        (GOOD | {"features": np.zeros((3, 2))}, "must hold exactly one of X, features, vectors"),
-        (GOOD | {"files": np.array(["c", "b", "a"])}, "names its rows by image_id and by files"),
-        (GOOD | {"X": np.full((3, 2), 1e-60)}, "3 images .* beyond single precision"),
+        (GOOD | {"image_id": np.array(["a", "b"])}, "image_id"),
+        (GOOD | {"image_id": np.array([["a", "b", "c"]])}, "image_id"),
+        (GOOD | {"image_id": np.array([0.5, 1, 2])}, "0.5"),
+        (GOOD | {"X": np.ones(3)}, "X"),
+        (GOOD | {"X": np.ones((3, 2, 1, 1))}, "X"),
+        (GOOD | {"X": np.ones((3, 0))}, "X"),
+        (GOOD | {"X": np.array([["1"] * 2] * 3)}, "<U1"),
+        (GOOD | {"X": np.ones((3, 2), dtype=complex)}, "complex"),
+        (GOOD | {"X": np.ones((3, 2), dtype="M8[s]")}, "datetime"),
+        (GOOD | {"X": np.array([[1, 2], [np.nan, 1], [1, 1]])}, "'b'"),
+        (GOOD | {"X": np.array([[1, 2], [1, 1], [1, 1e300]])}, "'c'"),
+        ({"Z": np.zeros(3)}, "X, features, vectors"),
+        (GOOD | {"features": np.zeros((3, 2))}, "X, features, vectors"),
+        (GOOD | {"files": np.array(["c", "b", "a"])}, "image_id.*files"),
+        (GOOD | {"X": np.full((3, 2), 1e-60)}, "'a'"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):
+def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, named):
     np.savez(tmp_path / "x.npz", **arrays)
-    with pytest.raises(DataError, match=message) as caught:
+    with pytest.raises(DataError, match=named) as caught:
         imported(tmp_path / "x.npz")
     assert "x.npz" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "named"),
     [
-        ({"image_id": list("abc"), "vector": [[1.0, 1.0, 1.0], [2.0], [3.0, 3.0]]}, "the same length, 3 .* 1 numbers"),
-        ({"image_id": list("abc"), "vector": [[1.0, 1.0], None, [1.0] * 4]}, "the same length, 2 .* got none for"),
-        ({"image_id": list("abc"), "vector": [[1.0], [None], [1.0]]}, "missing, infinite .* for example 'b'"),
-        ({"image_id": list("abc"), "vector": [[], [], []]}, "must be lists of numbers|matrix of real numbers"),
-        ({"image_id": list("abc"), "vector": [["x"]] * 3}, "must be lists of numbers"),
-        ({"image_id": list("abc"), "vector": [1.0, 2.0, 3.0]}, "must be lists of numbers"),
-        ({"image_id": list("aab"), "vector": [[1.0]] * 3}, "more than one row for a"),
-        ({"image_id": ["a", None, "c"], "vector": [[1.0]] * 3}, "must be text, got None"),
-        ({"id": list("abc"), "vector": [[1.0]] * 3}, "it has no image_id"),
-        ({"image_id": list("abc"), "features": [[1.0]] * 3}, "it has no vector"),
+        ({"image_id": list("abc"), "vector": [[1.0, 1.0, 1.0], [2.0], [3.0, 3.0]]}, "'b'"),
+        ({"image_id": list("abc"), "vector": [[1.0, 1.0], None, [1.0] * 4]}, "'b'"),
+        ({"image_id": list("abc"), "vector": [[1.0], [None], [1.0]]}, "'b'"),
+        ({"image_id": list("abc"), "vector": [[], [], []]}, "vector"),
+        ({"image_id": list("abc"), "vector": [["x"]] * 3}, "vector"),
+        ({"image_id": list("abc"), "vector": [1.0, 2.0, 3.0]}, "vector"),
+        ({"image_id": list("aab"), "vector": [[1.0]] * 3}, r"\ba\b"),
+        ({"image_id": ["a", None, "c"], "vector": [[1.0]] * 3}, "None"),
+        ({"id": list("abc"), "vector": [[1.0]] * 3}, "image_id"),
+        ({"image_id": list("abc"), "features": [[1.0]] * 3}, "vector"),
     ],
 )
-def test_columns_that_do_not_fit_are_refused(tmp_path, columns, message):
+def test_columns_that_do_not_fit_are_refused(tmp_path, columns, named):
     pq.write_table(pa.table(columns), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match=message) as caught:
+    with pytest.raises(DataError, match=named) as caught:
         imported(tmp_path / "x.parquet")
     assert "x.parquet" in str(caught.value)
 
@@ -113,7 +113,7 @@ def test_damaged_files_are_refused_by_name(tmp_path, suffix):
     whole = (tmp_path / "x.npz").read_bytes() if suffix == "mat" else file.read_bytes()
     for content in (b"", whole[:30], whole[: len(whole) // 2], whole[:-5], b"hello"):
         file.write_bytes(content)
-        with pytest.raises(DataError, match=rf"x\.{suffix} .*fetch it again"):
+        with pytest.raises(DataError, match=rf"x\.{suffix}"):
             imported(file)
 
 
@@ -122,16 +122,16 @@ def test_a_header_that_claims_too_much_is_refused(tmp_path):
     np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": (2**40, 2)})
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as file:
         file.writestr("X.npy", buffer.getvalue())
-    with pytest.raises(DataError, match=r"x\.npz cannot be read"):
+    with pytest.raises(DataError, match=r"x\.npz"):
         imported(tmp_path / "x.npz")
 
 
 def test_what_is_not_there_is_named(tmp_path):
     for path in (None, "", tmp_path / "nothing.npz"):
-        with pytest.raises(DataError, match=r"no feature file at .*: set feature_extraction\.path"):
+        with pytest.raises(DataError, match=r"feature_extraction\.path"):
             imported(path) if path else import_features(IMAGES, path, Store(()))
     (tmp_path / "features.txt").write_text("")
-    with pytest.raises(DataError, match=r"expected \.npz, \.parquet or \.mat"):
+    with pytest.raises(DataError, match=r"features\.txt"):
         imported(tmp_path / "features.txt")
 
 

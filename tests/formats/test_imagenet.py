@@ -201,5 +201,5 @@ class TestStoredFeatures:
 
     def test_wnids_must_be_there(self, tmp_path):
         np.savez(tmp_path / "f.npz", X=np.zeros((3, 2)))
-        with pytest.raises(DataError, match="expected an array wnid"):
+        with pytest.raises(DataError, match="wnid"):
             ImageNet(root=str(tmp_path), features="f.npz").read()

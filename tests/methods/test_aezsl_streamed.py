@@ -71,7 +71,7 @@ def test_shifted_systems_are_solved_from_the_tridiagonal_form(r):
 
 def test_a_shift_below_the_rounding_of_its_matrix_is_refused():
     a = np.ones(3)
-    with pytest.raises(np.linalg.LinAlgError, match="lost in the rounding"):
+    with pytest.raises(np.linalg.LinAlgError):
         shifted_solutions(np.diag([1.0, 1.0, -1e-17]), a, np.array([1e-18]))
 
 

@@ -3,6 +3,7 @@ import pytest
 from scipy.linalg import solve
 from scipy.special import softmax
 
+from aezsl.errors import ParameterError
 from aezsl.methods import make_method
 from tests.methods.contract import MethodContract
 from tests.oracles.eszsl import one_hot
@@ -162,5 +163,5 @@ def test_projection_is_ridge_regression():
 
 
 def test_the_direct_variant_needs_a_neighbour():
-    with pytest.raises(ValueError, match="variant='direct' needs k_seen of at least 1, got 0"):
+    with pytest.raises(ParameterError, match="k_seen"):
         fitted(make_synthetic(), variant="direct", k_seen=0)

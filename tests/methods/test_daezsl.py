@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
+from aezsl.errors import AezslError, ParameterError
 from aezsl.methods import make_method
 from aezsl.methods.daezsl.inputs import StoredFeatures
 from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
@@ -157,7 +158,7 @@ class TestEarlyStopping:
     def test_a_network_that_has_learnt_nothing_is_never_the_answer(self, name, monkeypatch):
         tiny = make_synthetic(n_seen=5)
         monkeypatch.setattr("aezsl.methods.daezsl.daezsl.per_class_accuracy", lambda *_: 0.5)  # no epoch is better
-        with pytest.warns(ConvergenceWarning, match="no epoch told the validation classes apart better"):
+        with pytest.warns(ConvergenceWarning):
             model = make_method(name, epochs=2).fit(*tiny[:3])
         assert model.n_epochs_ == len(model.history_loss_) == 1
         assert len(set(model.predict(tiny.X_new, tiny.S_new))) > 1
@@ -193,12 +194,12 @@ def test_seeds_differ():
 
 def test_parameters_are_checked_before_training_end_to_end():
     data = make_synthetic()
-    with pytest.raises(ValueError, match=r"^epochs of DAEZSL must be a whole number of at least 1, got 0"):
+    with pytest.raises(ParameterError, match=r"^epochs of DAEZSL"):
         make_method("daezsl", epochs=0).fit_end_to_end(StoredFeatures(data.X), data.y, data.S)
 
 
 def test_a_rate_at_which_the_loss_explodes_is_refused():
-    with pytest.raises(ValueError, match="lower learning_rate"):
+    with pytest.raises(AezslError, match="learning_rate"):
         make_method("daezsl", **{**SMALL, "learning_rate": 1e25}).fit(*make_synthetic()[:3])
 
 

@@ -66,5 +66,5 @@ def test_a_model_that_tells_no_class_from_another_says_so():
     data = make_synthetic()
     far = 1e6  # semantics so far apart that the kernel sees no two alike
     model = make_method("exem").fit(data.X, data.y, data.S * far)
-    with pytest.warns(UserWarning, match="EXEM gives all .* classes the same score"):
+    with pytest.warns(UserWarning, match="EXEM"):
         model.predict(data.X_new, data.S_new * far)

@@ -220,7 +220,7 @@ def test_a_class_without_samples_may_stay_empty():
 def test_a_collapse_is_told(data):
     """Without bounds, much smoothness draws labels together."""
     given = {"upper": 8.0, "rho": 100.0, "n_neighbors": 95}
-    with pytest.warns(UserWarning, match="labels collapsed, .* a larger lower bound"):
+    with pytest.warns(UserWarning, match=r"LRL.*\blower\b"):
         fitted(data, lower=0.0, **given).adapt(data.S_new, data.X_new)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

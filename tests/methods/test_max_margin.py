@@ -149,5 +149,5 @@ def test_a_class_without_samples_may_stay_empty():
 
 
 def test_a_collapse_is_told(data):
-    with pytest.warns(UserWarning, match="labels collapsed, .* a larger lower bound"):
+    with pytest.warns(UserWarning, match=r"MaxMargin.*\blower\b"):
         fitted(data, max_rounds=1).adapt(data.S_new, np.repeat(data.X_new[:1], 16, axis=0))

@@ -146,7 +146,7 @@ def test_a_pool_of_seen_and_unseen_classes_is_told_apart():
 def test_a_collapse_is_told_and_what_prevents_it():
     """The seen classes are those of another world: places are wrong, and a prior holds small clusters there."""
     data, other = make_synthetic(noise=1.0), make_synthetic(seed=1)
-    with pytest.warns(UserWarning, match="StructuredPrediction: labels collapsed, .*kappa: 0 .*a much larger one"):
+    with pytest.warns(UserWarning, match=r"StructuredPrediction.*kappa"):
         fitted(other, kappa=10.0).adapt(data.S_new, data.X_new)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -30,7 +30,7 @@ def test_formulas_and_bars_survive_in_a_cell(monkeypatch):
 
 
 def test_a_page_without_a_place_for_the_table_is_refused():
-    with pytest.raises(ValueError, match="between which the table belongs"):
+    with pytest.raises(ValueError):
         with_table("# Methods\n")
 
 

@@ -90,7 +90,7 @@ def test_one_nearest_is_the_nearest_projection_and_all_of_them_are_one_prototype
     nearest = (f @ unit(data.S_new - data.S.mean(axis=0)).T).argmax(axis=0)
     np.testing.assert_allclose(classifier.scorer.parts["prototypes"], f[nearest], atol=1e-12)
     for n_nearest in (len(data.X_new), 10**6):
-        with pytest.warns(UserWarning, match="labels collapsed, .*smaller n_nearest"):
+        with pytest.warns(UserWarning, match=r"TZSAR.*\bn_nearest\b"):
             classifier = fitted(data, n_nearest=n_nearest, hubness="none").adapt(data.S_new, data.X_new)
         P = classifier.scorer.parts["prototypes"]
         np.testing.assert_allclose(P, np.broadcast_to(P[0], P.shape), atol=1e-12)

@@ -8,6 +8,7 @@ import pytest
 
 from aezsl.data.benchmark import Candidates
 from aezsl.data.problem import Problem
+from aezsl.errors import AezslError
 from aezsl.evaluation.hierarchy import feasible_sets, hierarchical_precision
 from aezsl.methods import make_method
 from aezsl.pipelines.evaluation.nodes import evaluate_candidates, tabulate_candidates
@@ -64,7 +65,7 @@ def test_without_lists_and_hierarchy_it_is_the_plain_evaluation(problem, model):
 
 def test_a_list_without_test_images_is_refused(problem, model):
     ranking = model.rank(DATA.X_new, DATA.S_new, 20)
-    with pytest.raises(ValueError, match="no test image is of a class of the candidates 'far'"):
+    with pytest.raises(AezslError, match="far"):
         evaluated(ranking, model, problem, Candidates({"far": NAMES[:3]}))
 
 

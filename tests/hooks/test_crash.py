@@ -8,9 +8,9 @@ import pytest
 from kedro.io import DatasetError
 
 from aezsl.errors import DataError
+from aezsl.hooks import crash
 from aezsl.methods import make_method
 from aezsl.methods.shared.ranking_sgd import compatibilities
-from aezsl.hooks import crash
 
 
 def raised(error, cause=None):
@@ -54,7 +54,7 @@ def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
 def test_a_library_s_value_error_is_an_accident_and_the_project_s_is_not():
     with pytest.raises(ValueError, match="gamma of ESZSL") as refused:
         make_method("eszsl", gamma=-1.0).check_parameters()
-    with pytest.raises(ValueError, match="matmul") as accident:  # numpy's words
+    with pytest.raises(ValueError, match="matmul") as accident:
         compatibilities(np.ones((1, 3, 2)), np.ones((4, 2)), np.eye(2))
     assert crash.own_error(refused.value) is refused.value
     assert crash.own_error(accident.value) is None
