@@ -13,6 +13,7 @@ from aezsl.encoders.knowledge import ENCODERS, label_vectors, load_knowledge
 from aezsl.evaluation.confidence import probabilities
 from aezsl.evaluation.ranking import top_k
 from aezsl.methods.heads import union
+from aezsl.methods.heads.folder import AEZSLHeadsT
 from aezsl.methods.heads.methods import AEZSLHeads, HeadMapping, conse
 from tests.benchmarks.photo_tasks import draw_tasks, per_label
 
@@ -76,6 +77,33 @@ def parameters(choice):
         for value in values:
             found = choice.accuracy(lambda seen: AEZSLHeads(**{parameter: value}).fit(seen))  # noqa: B023
             report(f"{parameter} {value}", found, base)
+
+
+def folders(choice):
+    """The photos of a task named together, where they show all of its labels and where they show half or a quarter."""
+    ways = {
+        "alone": AEZSLHeads(),
+        "together": AEZSLHeadsT(),
+        "together, equal shares": AEZSLHeadsT(totals="uniform"),
+        "together, class_weight 0": AEZSLHeadsT(class_weight=0.0),
+        "together, balance 0.7": AEZSLHeadsT(balance=0.7),
+        "together, graph_weight 4": AEZSLHeadsT(graph_weight=4.0),
+    }
+    for part in (1, 2, 4):
+        rng, found = np.random.default_rng(0), {name: [] for name in ways}
+        for task, known in zip(choice.tasks, choice.known, strict=True):
+            present = rng.permutation(len(task.labels))[: -(-len(task.labels) // part)]
+            rows = np.isin(task.y, present)
+            if len(present) < 2 or rows.sum() < 2 * len(task.labels):  # it would be left alone
+                continue
+            for name, method in ways.items():
+                labels = method.fit(known).predict(task.X[rows], choice.semantics(task))
+                found[name].append(100 * np.mean(list(per_label(labels, task.y[rows]).values())))
+        alone = np.array(found["alone"])
+        print(f"1/{part} of the labels present, {len(alone)} folders, alone {alone.mean():.1f}")
+        for name in list(ways)[1:]:
+            change = np.array(found[name]) - alone
+            print(f"  {name}: {change.mean():+.1f} +- {change.std() / np.sqrt(len(change)):.1f}", flush=True)
 
 
 def confidence(choice):
@@ -142,6 +170,7 @@ def _told_apart(scores, y, one, other):
 def main(n_tasks=300):
     choice = Choice(n_tasks)
     parameters(choice)
+    folders(choice)
     confidence(choice)
     warnings(choice)
     for encoders in (ENCODERS[:1], ENCODERS[1:]):
