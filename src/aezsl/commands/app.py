@@ -1,5 +1,6 @@
 """``kedro app``: a page on this machine to try the photo model and the trained models of the project."""
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,8 @@ def find_place(env: str | None, params: dict[str, Any]) -> "Place":
     from aezsl.app.library import Place
     from aezsl.datasets.files import dataset_path
 
+    # Outside a run Kedro compares the parameters of all pipelines, and warns of settings classes that share a name.
+    logging.getLogger("kedro.validation").setLevel(logging.ERROR)
     root = find_kedro_project(Path.cwd()) or Path.cwd()
     with KedroSession.create(root, env=env, runtime_params=params) as session:
         context = session.load_context()  # type: ignore[attr-defined]  # a Kedro session has one
