@@ -12,7 +12,7 @@ from PIL import Image
 from aezsl.app import handlers, visitors
 from aezsl.formats.images import read_image
 from aezsl.serving.trained import TrainedModel
-from tests.app.chromium import Page, chromium, require_chromium, served
+from tests.helpers.chromium import Page, chromium, require_chromium, served
 from tests.helpers.colours import COLOURS, encode, make_place, picture
 
 pytestmark = pytest.mark.slow

@@ -3,12 +3,13 @@
 import time
 import zipfile
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from aezsl.app.library import WORDS, Library, Place, installed_photos
 from aezsl.app.server import make_app
-from tests.app.chromium import Page, chromium, require_chromium, served
+from tests.helpers.chromium import Page, chromium, require_chromium, served
 from tests.helpers.colours import make_place, visit
 
 pytestmark = pytest.mark.slow  # the network is loaded
@@ -108,17 +109,23 @@ def test_it_is_compared_with_a_trained_model_that_reads_words(tmp_path):
     assert ask(page, "runs") == {"measured": {}, "command": ""}
 
 
-def test_a_visitor_types_words_and_gets_folders_by_name(place, tmp_path):
+def test_a_visitor_types_words_and_gets_folders_by_name(place, tmp_path, monkeypatch):
     require_chromium()
+    loaded, load = Event(), Library.open
+    monkeypatch.setattr(Library, "open", lambda *given: loaded.wait(60) and load(*given))
     with served(place) as address, chromium(tmp_path) as browser:
         browser.get(address)
         page = Page(browser)
-        assert "loaded" in page.text("#intro")
-        page.until(lambda: page.count("#examples button") == 3)
+        page.until(lambda: page.count("#model option") == 1)
         assert page.text("#model option") == "Any photo, any words"
+        assert page.text("#intro") == "The model is being loaded …"
+        page.all("#files")[0].send_keys(str(installed_photos()[1]))  # nobody has to wait
+        page.until(lambda: page.text("#adding").startswith("Looking at photo 1 of 1"))
+        loaded.set()
+        page.until(lambda: page.text("#answer-title").startswith("a flower, "))
+        assert page.count("#examples button") == 3
         assert page.all("#words")[0].get_attribute("value") == ", ".join(WORDS)
         page.type("#words", "a dragon, a lighthouse\nrose: a flower with many petals, orange")
-        page.all("#files")[0].send_keys(str(installed_photos()[1]))
         page.until(lambda: page.text("#answer-title").startswith("rose, "))
         page.type("#words", "a dahlia\na puppy, a dog")
         page.until(lambda: page.text("#answer-title").startswith("a dahlia, "))

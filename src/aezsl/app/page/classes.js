@@ -5,8 +5,8 @@ import { find, make, state } from "./common.js";
 let edited = () => {};
 export const whenEdited = (work) => (edited = work);
 
-// Names and descriptions.
-export const classes = () => (state.about.by_words ? words(find("words").value) : table());
+// Names and descriptions; none before the model is loaded.
+export const classes = () => (state.about?.by_words ? words(find("words").value) : table());
 
 // Commas or lines part names. A line with a colon has one name and its description, which may have commas.
 const words = (text) =>
