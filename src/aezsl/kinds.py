@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MinLen
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
@@ -26,6 +26,8 @@ Count = Annotated[int, Ge(1)]
 CountOrNone = Annotated[int, Ge(0)]
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 Text = Annotated[str, MinLen(1)]
+#: It may look like a number.
+Name = Annotated[str, BeforeValidator(str)]
 
 #: Parameters or settings by name.
 Values = Mapping[str, Any]

@@ -3,8 +3,8 @@
 Per-class accuracy in percent on every feature file of a folder, by default ``$AEZSL_REFERENCE_DATA/photos``: ``.npz``
 with ``y``, ``names`` and features of EfficientNet-Lite0 and -Lite2 as ``lite0`` and ``lite2``. Beside them: photos of
 50 classes that ImageNet's 1,000 do not have, and photos of dogs and birds among four coarse labels. Columns: one
-mapping for all labels, ConSE, kernel ridge (one non-linear mapping), category-specific mappings, labels as unions, and these
-with all photos named together. Rows of both networks have the mean of their log probabilities.
+mapping for all labels, ConSE, kernel ridge (one non-linear mapping), category-specific mappings, labels as unions, and
+these with all photos named together. Rows of both networks have the mean of their log probabilities.
 """
 
 import sys

@@ -3,12 +3,13 @@
 import copy
 from functools import cache
 
+from aezsl.runs.asked import CHOICES, check_choice
+from aezsl.runs.parameters import Section, all_sections, check_configuration
+
 from aezsl import settings
 from aezsl.config.loader import ConfigLoader
 from aezsl.kinds import accepts
 from aezsl.pipeline_registry import create_pipelines, pipeline_names
-from aezsl.runs.asked import CHOICES, check_choice
-from aezsl.runs.parameters import Section, all_sections, check_configuration
 from tests.campaign.damage import misspelt, pick, plain_value
 from tests.helpers import ROOT
 

@@ -9,11 +9,11 @@ from PIL import Image
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorSet
 from aezsl.encoders.images import encoder, extraction
-from aezsl.encoders.images.backbones import Backbone
+from aezsl.encoders.images.backbones import Backbone, ExtractionSettings
+from aezsl.encoders.images.encoder import gather_features
 from aezsl.encoders.images.extraction import UnreadableImagesError, extract_features
-from aezsl.errors import DataError
+from aezsl.errors import DataError, ParameterError
 from aezsl.formats.images import read_image
-from aezsl.pipelines.feature_extraction import nodes
 
 
 class Counting:
@@ -44,6 +44,10 @@ def images(tmp_path):
 @pytest.fixture
 def store(tmp_path):
     return VectorStore(tmp_path / "store")
+
+
+def settings(backbone="x", **others):
+    return ExtractionSettings(backbone=backbone, batch_size=4, shard_size=8, **others)
 
 
 def run(images, store, counting, stop_after=None):
@@ -89,11 +93,10 @@ def test_unreadable_images_fail_by_name_or_are_skipped(images, tmp_path, monkeyp
     (tmp_path / "3.png").write_bytes(b"this is not a picture")
     (tmp_path / "20.png").unlink()
     monkeypatch.setattr(encoder, "make_backbone", lambda *_: Counting().backbone)
-    settings = {"backbone": "x", "weights": "", "layer": None, "batch_size": 4, "shard_size": 8, "on_error": "fail"}
     cache = VectorStore(tmp_path / "store")
-    with pytest.raises(UnreadableImagesError, match=r"2 images cannot be read:(?s:.)*3\.png(?s:.)*20\.png"):
-        nodes.extract(images, cache, settings)
-    _, unreadable = nodes.extract(images, cache, settings | {"on_error": "skip"})
+    with pytest.raises(UnreadableImagesError, match=r"3\.png(?s:.)*20\.png"):
+        gather_features(images, cache, settings())
+    _, unreadable = gather_features(images, cache, settings(on_error="skip"))
     assert set(unreadable) == {"3", "20"}
 
 
@@ -143,10 +146,9 @@ def test_few_batches_are_decoded_ahead_of_the_network(images, monkeypatch):
 def test_several_backbones_stand_side_by_side_and_adding_one_computes_only_that(images, store, monkeypatch):
     made = {name: Counting(name) for name in ("first", "second")}
     monkeypatch.setattr(encoder, "make_backbone", lambda name, *_: made[name].backbone)
-    settings = {"weights": "default", "layer": None, "batch_size": 4, "shard_size": 8, "on_error": "fail"}
-    store.use(nodes.extract(images, store, {**settings, "backbone": "first"})[0])
+    store.use(gather_features(images, store, settings("first"))[0])
     alone = store.load()
-    store.use(nodes.extract(images, store, {**settings, "backbone": ["first", "second"]})[0])
+    store.use(gather_features(images, store, settings(["first", "second"]))[0])
     assert [counting.seen for counting in made.values()] == [25, 25]
     both = store.load()
     assert both.fingerprint != alone.fingerprint
@@ -156,32 +158,30 @@ def test_several_backbones_stand_side_by_side_and_adding_one_computes_only_that(
     np.testing.assert_allclose(vectors, np.hstack([expected, expected]), rtol=1e-6)
     streamed = VectorStore(store.folder, streamed=True).load()
     np.testing.assert_array_equal(streamed.get(images["image_id"].tolist(), "images", "the store"), vectors)
-    loaded = encoder.make_encoder({**settings, "backbone": "first+second"}).load()  # as predict does
+    loaded = encoder.make_encoder(settings("first+second")).load()  # as predict does
     np.testing.assert_allclose(loaded([read_image(path) for path in images["path"]]), vectors, rtol=1e-6)
-    store.use(nodes.extract(images, store, {**settings, "backbone": "first"})[0])
+    store.use(gather_features(images, store, settings("first"))[0])
     assert store.load().fingerprint == alone.fingerprint
     assert made["first"].seen == 50  # the 25 of loaded
 
 
 def test_files_and_backbones_mix(images, store, tmp_path, monkeypatch):
     monkeypatch.setattr(encoder, "make_backbone", lambda *_: Counting().backbone)
-    settings = {"weights": "default", "layer": None, "batch_size": 4, "shard_size": 8, "on_error": "fail"}
     for name, scale in (("a", 1.0), ("b", 5.0)):
         np.savez(tmp_path / f"{name}.npz", X=np.full((25, 4), scale, dtype=np.float32))
     both = f"{tmp_path}/a.npz+{tmp_path}/b.npz"
-    store.use(nodes.extract(images, store, {**settings, "backbone": "file", "path": both})[0])
+    store.use(gather_features(images, store, settings("file", path=both))[0])
     np.testing.assert_allclose(store.load().take(np.arange(25)), 0.5)
     mixed = ["counting", {"backbone": "file", "path": str(tmp_path / "a.npz")}]
-    store.use(nodes.extract(images, store, {**settings, "backbone": mixed, "path": None})[0])
+    store.use(gather_features(images, store, settings(mixed))[0])
     assert store.load().take(np.arange(25)).shape == (25, 7)
-    joined = {**settings, "backbone": "counting+file", "path": str(tmp_path / "b.npz")}
-    store.use(nodes.extract(images, store, joined)[0])
+    store.use(gather_features(images, store, settings("counting+file", path=str(tmp_path / "b.npz")))[0])
     assert store.load().take(np.arange(25)).shape == (25, 7)
 
 
 def test_one_file_of_weights_for_several_backbones_is_refused():
-    with pytest.raises(ValueError, match="cannot be those of 2 backbones: give each its own"):
-        encoder.make_encoder({"backbone": "vgg16+vgg19", "weights": "mine.pth", "layer": None})
+    with pytest.raises(ParameterError, match=r"mine\.pth"):
+        encoder.make_encoder(ExtractionSettings(backbone="vgg16+vgg19", weights="mine.pth"))
 
 
 def test_photos_are_decoded_as_large_as_the_network_looks_at_them(tmp_path):

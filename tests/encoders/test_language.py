@@ -8,6 +8,7 @@ import pytest
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.encoders.texts.encoder import looks_english
+from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.formats.emoji import Emoji
 from aezsl.pipelines.semantic_embedding import nodes
 
@@ -44,5 +45,5 @@ def test_the_run_says_so_unless_another_encoder_is_named(encoder, told, tmp_path
     monkeypatch.setattr(nodes, "embed_classes", lambda *_: np.ones((2, 3), dtype=np.float32))
     classes = pd.DataFrame({"class_name": ["albatros", "alk"], "text": GERMAN})
     with caplog.at_level(logging.WARNING):
-        nodes.embed(classes, VectorStore(tmp_path), {"sources": [{"kind": "auto", "encoder": encoder}]})
-    assert ("descriptions do not look English" in caplog.text) is told
+        nodes.embed(classes, VectorStore(tmp_path), EmbeddingSettings(sources=[{"kind": "auto", "encoder": encoder}]))
+    assert bool(caplog.records) is told

@@ -43,12 +43,6 @@ def test_the_best_few_keep_their_probabilities(ranking):
     np.testing.assert_array_equal(answers.best(None).names, answers.names)
 
 
-def test_without_a_temperature_there_are_no_probabilities_and_every_image_has_a_name(ranking):
-    answers = Answers.make(ranking, NAMES, None, 0.9)
-    assert np.isnan(answers.probabilities).all()
-    assert not answers.none_of_these.any()
-
-
 def test_lengths_follow_the_order_of_names_where_a_refined_label_stands_first():
     refined = Ranking(np.array([[1, 0, 2]]), np.array([[2.0, 4.0, 0.0]]))
     (line,) = Answers.make(refined, ["a", "b", "c"], 1.0, 0.0).page()

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from aezsl.data.vector_store import VectorStore
-from aezsl.encoders.images.backbones import Backbone
+from aezsl.encoders.images.backbones import Backbone, ExtractionSettings
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.encoders.texts.semantics import resolve_sources
 from aezsl.errors import DataError
@@ -77,7 +77,7 @@ def test_features_are_extracted_from_the_shards(root, tmp_path):
     preprocess = lambda image: np.asarray(image, dtype=np.float32).transpose(2, 0, 1)  # noqa: E731
     backbone = Backbone({"backbone": "mean"}, lambda: (preprocess, lambda batch: batch.mean(axis=(2, 3))))
     store = VectorStore(tmp_path / "store")
-    settings = {"batch_size": 2, "shard_size": 4, "on_error": "fail"}
+    settings = ExtractionSettings(batch_size=2, shard_size=4)
     store.use(extract_to_store(backbone, images, store, settings)[0])
     found = store.load().get(images["image_id"].tolist(), "images", "the store")
     expected = [read_image(path).getpixel((0, 0)) for path in images["path"]]

@@ -1,7 +1,7 @@
-"""All pipelines, put together once: it takes a second."""
+"""All pipelines: each is put together once."""
 
 from functools import cache
 
-from aezsl.pipeline_registry import create_pipelines
+from aezsl.pipeline_registry import register_pipelines
 
-registered = cache(create_pipelines)
+registered = cache(register_pipelines)

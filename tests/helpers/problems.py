@@ -6,17 +6,18 @@ from tempfile import mkdtemp
 
 import numpy as np
 import pandas as pd
-import yaml
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 
+from aezsl.config.schema import shared_sections
 from aezsl.data.benchmark import Candidates
 from aezsl.data.draws import held_out_mask
 from aezsl.data.problem import Problem
 from aezsl.methods import method_class
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+from aezsl.pipelines.sensitivity.nodes import SensitivitySettings
+from aezsl.reporting.gallery import GallerySettings
 from aezsl.selection import SelectionStore
-from tests.helpers import ROOT
 from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic
 
@@ -30,10 +31,6 @@ class Kept(MemoryDataset):
 
     def _release(self):
         pass
-
-
-def parameters(name):
-    return yaml.safe_load((ROOT / "conf" / "base" / name).read_text())
 
 
 def make_problem(setting, data=None):
@@ -66,18 +63,18 @@ def make_raw(features=FEATURES, semantics=SEMANTICS, setting="zsl"):
     return dataclasses.replace(problem, X_train=dimmed(problem.X_train), X_test=dimmed(problem.X_test), ways=ways)
 
 
-def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, parameter_files=None, recipe=None):
-    """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere."""
-    names = ("selection", "confidence", "evaluation", "calibration", "sensitivity")
-    shared = {key: value for name in names for key, value in parameters(f"parameters_{name}.yml").items()}
-    shared["gallery"] = {"rows": 1, "columns": 2, "seed": 0}
-    shared["report"] = {"data_set": None}
-    inputs = {f"params:{key}": value for key, value in shared.items()}
-    inputs |= {f"params:sensitivity.{key}": value[:3] for key, value in shared["sensitivity"].items()}
+def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=None, fixed=None, recipe=None):
+    """Run with one point per grid, unless more values per parameter are wanted: grids are tested elsewhere.
+
+    fixed : parameters that are given to every method.
+    """
+    shared = {name: section() for name, section in shared_sections().items()}
+    shared["gallery"] = GallerySettings(rows=1, columns=2)
+    shared["sensitivity"] = SensitivitySettings(k=[80, 90, 100], lambda3=[0.1, 1.0, 10.0])
+    inputs = {f"params:{name}": section for name, section in shared.items()}
     for name in methods:
-        method = dict((parameter_files or parameters(f"parameters/{name}.yml"))[name])
-        grid = method_class(name).grid
-        method["grid"] = {key: values[len(values) // 2 :][:n_values] for key, values in grid.items()}
+        grid = {key: values[len(values) // 2 :][:n_values] for key, values in method_class(name).grid.items()}
+        method = method_class(name).settings()(**(fixed or {}), grid=grid)
         place = Path(mkdtemp())
         inputs |= {
             f"params:{name}": method,

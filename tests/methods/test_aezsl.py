@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from aezsl.errors import AezslError, ParameterError
 from aezsl.methods import make_method
 from aezsl.methods.aezsl import aezsl
 from aezsl.methods.aezsl.aezsl import AEZSL
@@ -153,7 +154,7 @@ def test_a_tight_memory_budget_changes_nothing_but_memory():
     assert model._decompose(data.S_new).NV is not None
     assert narrow._decompose(data.S_new).NV is None
     for too_little in (0.4, 0.01):
-        with pytest.raises(ValueError, match="raise memory_mb, or use solver='direct'"):
+        with pytest.raises(AezslError, match="memory_mb"):
             fit(data, 0.1, 0.1, 1.0, memory_mb=too_little, solver="alternating").classifiers(data.S_new)
 
 
@@ -235,20 +236,20 @@ def test_targets_unlike_every_seen_class_get_what_the_others_have():
 
 
 @pytest.mark.parametrize(
-    ("bad", "message"),
+    ("bad", "named"),
     [
-        ({"lambda2": 0.0, "lambda3": 0.0}, "lambda2 \\+ lambda3 must be positive.*singular"),
-        ({"lambda1": 0.0, "lambda2": 0.0}, "lambda1 \\+ lambda2 must be positive"),
+        ({"lambda2": 0.0, "lambda3": 0.0}, "lambda2 .*lambda3"),
+        ({"lambda1": 0.0, "lambda2": 0.0}, "lambda1 .*lambda2"),
     ],
 )
 @pytest.mark.parametrize("method", ["aezsl", "aezsl_t"])
-def test_weights_that_leave_mappings_undetermined_are_refused_with_the_reason(method, bad, message):
-    with pytest.raises(ValueError, match=message):
+def test_weights_that_leave_mappings_undetermined_are_refused_by_name(method, bad, named):
+    with pytest.raises(ParameterError, match=named):
         make_method(method, **bad).fit(*make_synthetic()[:3])
 
 
 @pytest.mark.parametrize("solver", ["direct", "alternating"])
 def test_stopping_early_is_said(solver):
     data = make_synthetic()
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
         fit(data, 0.01, 0.01, 10.0, solver=solver, max_iter=1).classifiers(data.S_new)

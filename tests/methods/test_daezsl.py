@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
+from aezsl.errors import AezslError, ParameterError
 from aezsl.methods import make_method
 from aezsl.methods.daezsl.inputs import StoredFeatures
 from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
@@ -193,12 +194,12 @@ def test_seeds_differ():
 
 def test_parameters_are_checked_before_training_end_to_end():
     data = make_synthetic()
-    with pytest.raises(ValueError, match=r"^epochs of DAEZSL must be a whole number of at least 1, got 0"):
+    with pytest.raises(ParameterError, match=r"^epochs of DAEZSL"):
         make_method("daezsl", epochs=0).fit_end_to_end(StoredFeatures(data.X), data.y, data.S)
 
 
 def test_a_rate_at_which_the_loss_explodes_is_refused():
-    with pytest.raises(ValueError, match="lower learning_rate"):
+    with pytest.raises(AezslError, match="learning_rate"):
         make_method("daezsl", **{**SMALL, "learning_rate": 1e25}).fit(*make_synthetic()[:3])
 
 

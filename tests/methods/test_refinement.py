@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import solve
 
+from aezsl.errors import DataError, ParameterError
 from aezsl.methods import make_method
 from aezsl.methods.refinement.label_refinement import LabelRefinement, Pool
 from tests.oracles import refinement as oracle
@@ -197,19 +198,19 @@ def test_centring_is_refining_the_centred_pool():
     np.testing.assert_allclose(result.scores(shifted), (shifted - shifted.mean(axis=0)) @ result.P, atol=1e-9)
 
 
-@pytest.mark.parametrize(("bad", "expected"), [({"k": 0}, "a whole number"), ({"gamma3": float("nan")}, "a number")])
-def test_bad_parameters_are_refused_by_name(bad, expected):
+@pytest.mark.parametrize("bad", [{"k": 0}, {"gamma3": float("nan")}])
+def test_bad_parameters_are_refused_by_name(bad):
     X, P, S, _ = start()
-    with pytest.raises(ValueError, match=f"^{next(iter(bad))} of LabelRefinement must be {expected} of at least"):
+    with pytest.raises(ParameterError, match=f"^{next(iter(bad))} of LabelRefinement"):
         LabelRefinement(**bad).refine(X, P, S)
 
 
 def test_bad_data_are_refused_by_name():
     X, P, S, _y = start()
     refinement = LabelRefinement()
-    with pytest.raises(ValueError, match="8 classes"):
+    with pytest.raises(DataError):
         refinement.refine(X, P[:, :3], S)
-    with pytest.raises(ValueError, match="one row per feature"):
+    with pytest.raises(DataError):
         refinement.refine(X, P[:5], S)
-    with pytest.raises(ValueError, match="other samples"):
+    with pytest.raises(DataError):
         refinement.refine(X, P, S, pool=Pool(X[:5], True))

@@ -59,7 +59,7 @@ def test_solver_sweeps_table_and_stream_agree(weighting, lambda3):
     lambdas = 0.1, 0.2, lambda3
     seen = SeenData(*data[:3])
     models = [
-        AEZSL(*lambdas, weighting=weighting, memory_mb=memory, solver=solver).fit_seen(seen)
+        AEZSL(*lambdas, weighting=weighting, memory_mb=memory, solver=solver, tol=1e-12).fit_seen(seen)
         for memory, solver in ((2048, "direct"), (0.001, "direct"), (2048, "alternating"))
     ]
     kept, streamed, swept = (model.adapt(data.S_new) for model in models)

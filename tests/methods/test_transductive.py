@@ -4,7 +4,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from aezsl.kinds import accepts
+from aezsl.kinds import check_value
 from aezsl.methods import METHODS, LinearClassifier, make_method, method_class
 from aezsl.methods.core.history import LabelHistory
 from aezsl.methods.core.parameters import kind_of
@@ -89,7 +89,7 @@ def other_values(parameter):
     kind, own = kind_of(parameter), parameter.default
     words = [word for part in (kind, *get_args(kind)) for word in get_args(part)]
     tried = [not own, *words, 0.3, 7, 1, None]
-    return [value for value in tried if accepts(kind, value) and value != own][:2]
+    return [value for value in tried if not check_value(kind, value) and value != own][:2]
 
 
 @pytest.mark.filterwarnings("ignore:.* labels collapsed")
@@ -108,14 +108,6 @@ def test_points_that_differ_in_any_parameter_share_nothing_that_it_changes(name)
         np.testing.assert_allclose(
             found.scores(data.X_new), scores, atol=1e-9 * np.abs(scores).max(), err_msg=str(point)
         )
-
-
-@pytest.mark.parametrize("name", WITHOUT_BASE)
-def test_the_docstring_says_what_a_source_confirms_and_what_is_inferred(name):
-    words = method_class(name).__doc__
-    assert "Confirmed by" in words
-    assert "From knowledge" in words or "Inferred" in words
-    assert "What differs" in words
 
 
 def adapted(name, data, targets=slice(None), samples=slice(None)):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from aezsl.pipeline_registry import create_variant_pipeline
-from aezsl.pipelines import ablation
+from aezsl.pipelines import reporting
 from aezsl.reporting.weightings import VARIANTS, Variant
 from tests.helpers.problems import make_problem, run
 
@@ -14,7 +14,7 @@ METHODS = ["eszsl", "adaptive_eszsl", "aezsl_sim", "aezsl"]
 
 @pytest.fixture(scope="module")
 def catalog():
-    pipeline = sum(map(create_variant_pipeline, VARIANTS), ablation.create_pipeline(VARIANTS))
+    pipeline = sum(map(create_variant_pipeline, VARIANTS), reporting.create_ablation(VARIANTS))
     return run(pipeline, make_problem("zsl"), METHODS, n_values=2)
 
 

@@ -77,8 +77,9 @@ def test_mlflow_has_parameters_metrics_artifacts_and_origin(project):
     record = project.runs()[-1]
     assert (record.info.status, record.info.run_name) == ("FINISHED", "ESZSL · emoji · split 0")
     assert (record.data.tags["kind"], record.data.tags["method"]) == ("training", "eszsl")
-    assert record.data.params["feature_extraction.backbone"] == "efficientnet_lite0"
-    assert record.data.params["split.seed"] == "0"
+    columns = {"feature_extraction.backbone": "efficientnet_lite0", "split.seed": "0", "selection.n_folds": "2"}
+    columns |= {"confidence.none_share": "0.05", "gallery.rows": "6"}  # every setting, also where nobody has named it
+    assert columns.items() <= record.data.params.items()
     assert "chosen.gamma" in record.data.params
     assert {"accuracy", "per_class_accuracy", "hit_at_5", "wall_seconds", "peak_memory_mb"} <= set(record.data.metrics)
     assert {"git_commit", "problem_fingerprint", "features_fingerprint"} <= set(record.data.tags)
@@ -106,11 +107,16 @@ def test_other_runners_compute_no_feature_twice_and_log_one_run(project, runner)
 
 def test_another_seed_is_a_parameter_and_another_problem(project):
     first = project.runs()[-1]
-    project.kedro("run", "--env=small", "--pipelines=eszsl", "--params=split.seed=1,evaluation.scores=true")
+    given = "--params=split.seed=1,evaluation.scores=true,eszsl.lam=10.0,eszsl.grid.gamma=[1.0]"
+    project.kedro("run", "--env=small", "--pipelines=eszsl", given)
     second = project.runs()[0]
     with np.load(project.folder / "data/07_model_output/emoji/eszsl/scores.npz") as kept:
         assert (kept["scores"].argmax(axis=1) == kept["true"]).mean() == second.data.metrics["accuracy"]
-    assert second.data.params["split.seed"] == "1"
+    columns = {"split.seed": "1", "eszsl.lam": "10.0", "chosen.lam": "10.0", "eszsl.grid.gamma": "[1.0]"}
+    assert columns.items() <= second.data.params.items()
+    searched = pd.read_csv(project.folder / "data/06_models/emoji/eszsl/selection.csv")
+    assert searched["gamma"].tolist() == [1.0] * 4  # one point in every normalisation
+    assert "lam" not in searched
     assert second.data.params["split.unseen_fraction"] == "0.2"  # a sibling survives
     assert second.data.tags["problem_fingerprint"] != first.data.tags["problem_fingerprint"]
     assert second.data.tags["features_fingerprint"] == first.data.tags["features_fingerprint"]

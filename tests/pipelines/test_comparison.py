@@ -8,7 +8,7 @@ from kedro.runner import ThreadRunner
 
 from aezsl.methods import METHODS, UNPAIRED
 from aezsl.pipeline_registry import create_method_pipeline
-from aezsl.pipelines import comparison
+from aezsl.pipelines import reporting
 from aezsl.selection import search
 from tests.helpers.pipelines import registered
 from tests.helpers.problems import make_problem, run
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow  # all methods, one after the other
 
 @pytest.fixture(scope="module")
 def catalog():
-    pipeline = sum((create_method_pipeline(name) for name in UNPAIRED), comparison.create_pipeline(UNPAIRED))
+    pipeline = sum((create_method_pipeline(name) for name in UNPAIRED), reporting.create_comparison(UNPAIRED))
     return run(pipeline, make_problem("zsl"), UNPAIRED)
 
 

@@ -36,7 +36,7 @@ def project(make_project):
     rows = [(name, "seen" if name in SEEN else "unseen", *ATTRIBUTES[name]) for name in SEEN + UNSEEN]
     table = pd.DataFrame(rows, columns=["class_name", "role", "furry", "round", "orange", "large"])
     table.to_csv(root / "classes.csv", index=False)
-    given = "end_to_end.weights=random,daezsl.init.epochs=2,daezsl.init.validation_fraction=0"
+    given = "end_to_end.weights=random,daezsl.epochs=2,daezsl.validation_fraction=0"
     project.kedro("run", "--env=own", "--pipeline=daezsl_end_to_end", f"--params={given}")
     return project
 
@@ -69,4 +69,4 @@ def test_the_recipe_finds_the_network_that_was_trained(project, monkeypatch):
     features = run(np.stack([preprocess(read_image(path)) for path in images["path"]]))
     named = trained.answer(features, recipe.targets())
     assert named.predicted.tolist() == expected["predicted"].tolist()
-    np.testing.assert_allclose(named["score"], expected["score"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(named.scores[:, 0], expected["score"], rtol=1e-4, atol=1e-6)

@@ -6,6 +6,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from aezsl.kinds import Count, Positive
 from aezsl.methods import METHODS, Entry, LinearClassifier, PoolClassifier, ZeroShotClassifier
 from aezsl.methods.core.history import LabelHistory
 from aezsl.pipeline_registry import create_method_pipeline
@@ -15,8 +16,8 @@ from tests.helpers.problems import make_problem, run
 class ClassMeans(ZeroShotClassifier):
     """Prototypes by ridge regression from semantics to features, then a few rounds of k-means on the pool."""
 
-    ridge: None = 1.0
-    rounds: None = 3
+    ridge: Positive = 1.0
+    rounds: Count = 3
 
     grid = {"ridge": [0.1, 1.0]}
     citation = "nobody, nowhere"
@@ -52,7 +53,6 @@ def registered(monkeypatch):
     monkeypatch.setattr(ClassMeans, "__module__", module.__name__)
     entry = Entry("class_means", "Class means", "class_means:ClassMeans", "statistics", pool=True)
     monkeypatch.setitem(METHODS, "class_means", entry)
-    return {"class_means": {"init": {"rounds": 2}, "grid": {}}}
 
 
 @pytest.mark.parametrize("setting", ["zsl", "gzsl"])
@@ -60,7 +60,7 @@ def test_its_pipelines_follow_from_the_template(registered, setting):
     prefix = "" if setting == "zsl" else "gzsl_"
     problem = make_problem(setting)
     pipeline = create_method_pipeline("class_means", setting)
-    catalog = run(pipeline, problem, ["class_means"], prefix, n_values=2, parameter_files=registered)
+    catalog = run(pipeline, problem, ["class_means"], prefix, n_values=2, fixed={"rounds": 2})
     history = catalog.load(f"{prefix}class_means.refinement_history")
     assert history["round"].tolist() == [0, 1, 2]
     assert history["accuracy"].notna().all()

@@ -1,7 +1,7 @@
 """Every node runs alone, from what a full run has left on disk: --nodes, --from-nodes, a task per node in Airflow."""
 
 import json
-from functools import cache, reduce
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -9,13 +9,13 @@ import pytest
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
-from PIL import Image
 
 from aezsl import settings
+from aezsl.config.schema import section_class
 from aezsl.methods import METHODS, method_class
 from tests.helpers import ROOT
+from tests.helpers.colours import COLOURS, encode, picture
 from tests.helpers.pipelines import registered
-from tests.pipelines.test_own_unseen import SEEN, UNSEEN, paint
 
 PIPELINES = ("aezsl_lr", "gzsl_aezsl_t", "table1")
 
@@ -39,8 +39,8 @@ def make_catalog(inputs):
     catalog = DataCatalog.from_config(entries)
     for name in inputs:
         if name.startswith("params:"):
-            path = name.removeprefix("params:").split(".")
-            catalog[name] = MemoryDataset(reduce(lambda values, key: values[key], path, parameters))
+            section = name.removeprefix("params:")
+            catalog[name] = MemoryDataset(section_class(section)(**parameters[section]))
     return catalog
 
 
@@ -57,18 +57,16 @@ def all_nodes():
 def finished(tmp_path_factory):
     """A folder with all that a full run leaves."""
     folder = tmp_path_factory.mktemp("project")
-    rng = np.random.default_rng(0)
-    for name, colour in {**SEEN, **UNSEEN}.items():
-        for i in range(5):
-            paint(folder / "data/01_raw/own/images" / name / f"{i}.png", colour, rng)
-    roles = {name: "seen" if name in SEEN else "unseen" for name in {**SEEN, **UNSEEN}}
-    rows = [(name, roles[name], *colour) for name, colour in {**SEEN, **UNSEEN}.items()]
-    table = pd.DataFrame(rows, columns=["class_name", "role", "red", "green", "blue"])
-    table.to_csv(folder / "data/01_raw/own/classes.csv", index=False)
-    files = sorted((folder / "data/01_raw/own/images").rglob("*.png"))
-    pixels = np.array([np.asarray(Image.open(path).resize((2, 2))).ravel() / 255 for path in files])
-    ids = [path.relative_to(folder / "data/01_raw/own").as_posix() for path in files]
-    np.savez(folder / "features.npz", X=pixels, image_id=ids)
+    root, pixels = folder / "data/01_raw/own", {}
+    for name in COLOURS:
+        (root / "images" / name).mkdir(parents=True)
+        for shade in range(5):
+            content = picture(name, 9 * shade)
+            (root / "images" / name / f"{shade}.png").write_bytes(content)
+            pixels[f"images/{name}/{shade}.png"] = encode([content])[0]
+    np.savez(folder / "features.npz", X=np.array(list(pixels.values())), image_id=list(pixels))
+    rows = [(name, role, *colour) for name, (role, _, colour) in COLOURS.items()]
+    pd.DataFrame(rows, columns=["class_name", "role", "red", "green", "blue"]).to_csv(root / "classes.csv", index=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         run(all_nodes())

@@ -6,7 +6,7 @@ import pytest
 from aezsl.methods import METHODS
 from aezsl.reporting import comparison
 from aezsl.reporting.comparison import collect, comparison_table
-from aezsl.reporting.formatting import to_markdown
+from aezsl.reporting.formatting import ReportSettings, to_markdown
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, TABLE_1, Row
 
 
@@ -67,7 +67,7 @@ def test_methods_are_compared_with_eszsl_image_by_image():
 def test_a_paper_gets_the_methods_that_were_run():
     names = ["eszsl", "aezsl"]
     parts = [({"accuracy": 0.5, "per_class_accuracy": 0.25}, {}, {}, predictions("x", "x", "x", "x")) for _ in names]
-    table, text, latex = collect({"data_set": None}, *(part for of_method in parts for part in of_method), names=names)
+    table, text, latex = collect(ReportSettings(), *(part for of_method in parts for part in of_method), names=names)
     assert set(table.loc[table["state"] == "run", "method"]) == set(names)
     assert "paired by image" in text
     assert latex.count("\\\\") == 3  # the head and two methods
@@ -80,7 +80,7 @@ def test_the_table_to_read_has_intervals_in_their_cells_and_a_paper_s_figures_be
     metrics = {"per_class_accuracy": 0.25, "per_class_accuracy_low": 0.1, "per_class_accuracy_high": 0.4}
     parts = (metrics, {"lam": 1.0}, record(1.0), predictions("x", "x", "x", "x"))
     worse = ({"per_class_accuracy": 0.2}, {}, record(2.0), predictions("y", "x", "x", "x"))
-    table, text, latex = collect({"data_set": "cub"}, *parts, *worse, names=["eszsl", "aezsl"])
+    table, text, latex = collect(ReportSettings(data_set="cub"), *parts, *worse, names=["eszsl", "aezsl"])
     head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[:4]]
     assert head[:2] + head[-4:] == ["Method", "Accuracy %", "To ESZSL", "p", "Seconds", "Published %"]
     eszsl, aezsl = (dict(zip(head, row, strict=True)) for row in rows)

@@ -11,11 +11,11 @@ from PIL import Image
 
 from aezsl.reporting.cases import draw_cases, draw_mapping
 from aezsl.reporting.figures import LONGEST_NAME, draw_refinement_curve, draw_sensitivity, short_name
-from aezsl.reporting.gallery import draw_gallery
+from aezsl.reporting.gallery import GallerySettings, draw_gallery
 from aezsl.reporting.pictures import data_uri
 
 FORMULA = r"$\frac$_of_it"
-SETTINGS = {"rows": 6, "columns": 10, "seed": 0}
+SETTINGS = GallerySettings()
 
 
 def rendered(figure: Figure) -> set[str]:
@@ -52,7 +52,7 @@ def test_a_name_with_dollars_is_shown_as_it_is(damaged):
 
 def test_a_gallery_is_no_larger_than_its_images_fill(damaged):
     images = pd.DataFrame({"image_id": [str(i) for i in range(99)], "path": damaged})
-    settings = {**SETTINGS, "rows": 3}
+    settings = GallerySettings(rows=3)
     sizes = [draw_gallery(predictions(n), images, settings).get_size_inches() for n in (3, 12, 99)]
     assert [size[0] for size in sizes] == pytest.approx([4.5, 15, 15])
     assert sizes[0][1] < sizes[1][1] < sizes[2][1]

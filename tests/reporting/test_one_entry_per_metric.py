@@ -5,12 +5,14 @@ import json
 import numpy as np
 import pytest
 
+from aezsl.config.schema import section_class
 from aezsl.evaluation import metrics
 from aezsl.evaluation.metrics import METRICS, ConventionalOutcome, GeneralizedOutcome, Metric
 from aezsl.evaluation.ranking import top_k
 from aezsl.pipelines.evaluation.nodes import tabulate_candidates
 from aezsl.reporting.comparison import comparison_table
-from aezsl.reporting.page import make_page
+from aezsl.reporting.formatting import ReportSettings
+from aezsl.reporting.page import SHOWN, make_page
 from aezsl.reporting.published import IMAGENET_COLUMNS
 from aezsl.reporting.results import Results
 from aezsl.reporting.tables import make_tables
@@ -70,7 +72,7 @@ def test_the_report_has_its_column(tmp_path):
     for name, found in zip(("eszsl", "gzsl_eszsl"), measure(), strict=True):
         (tmp_path / name).mkdir()
         (tmp_path / name / "metrics.json").write_text(json.dumps(found))
-    settings = {"benchmark": "made up", "data_set": "imagenet", "env": "", "gallery_width": 100}
+    settings = ReportSettings(benchmark="made up", data_set="imagenet", gallery_width=100)
     results = Results.scan([tmp_path], {})
     tables = make_tables(results, settings)
     assert tables["generalized"].frame["toy"].tolist()[:2] == [0.0, 20.0]  # as it is and calibrated
@@ -78,7 +80,7 @@ def test_the_report_has_its_column(tmp_path):
     assert large_scale.frame["toy"].tolist()[0] == 12.0
     assert large_scale.frame["toy"].isna().sum() == len(large_scale.frame) - 1  # nobody has published it
     assert "quiet" in large_scale.frame  # in the file
-    page = make_page(results, tables, {"report": settings})
+    page = make_page(results, tables, settings, *(section_class(name)() for name in SHOWN))
     assert page.count(">Toy %<") == 3
     assert "Undefined %" not in page  # nothing would stand in its column
     assert "Quiet" not in page

@@ -13,21 +13,26 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from aezsl.config.schema import section_class
 from aezsl.datasets.inputs import ResultsDataset
+from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.methods import make_method
+from aezsl.pipelines.ingestion.nodes import SplitSettings
 from aezsl.reporting.cases import draw_cases, draw_mapping
-from aezsl.reporting.explanations import explain_cases, explain_mapping
+from aezsl.reporting.explanations import QualitativeSettings, explain_cases, explain_mapping
 from aezsl.reporting.figures import draw_refinement_curve, draw_seen_unseen_curve, draw_sensitivity
-from aezsl.reporting.formatting import write_tables
-from aezsl.reporting.page import make_page
+from aezsl.reporting.formatting import ReportSettings, write_tables
+from aezsl.reporting.page import SHOWN, make_page
 from aezsl.reporting.tables import make_tables
 from tests.helpers.problems import make_problem
 
-PARAMETERS = {
-    "report": {"benchmark": "made up", "data_set": None, "env": "", "gallery_width": 100},
-    "split": {"seed": 3},
-}
-SETTINGS = {"cases": 2, "images": 2, "neighbours": 3, "class_name": None, "mappings": 4, "weights": 4}
+REPORT = ReportSettings(benchmark="made up", gallery_width=100)
+SETTINGS = QualitativeSettings(cases=2, images=2, neighbours=3, mappings=4, weights=4)
+
+
+def rendered(results, report=REPORT):
+    shown = [SplitSettings(seed=3) if name == "split" else section_class(name)() for name in SHOWN]
+    return make_page(results, make_tables(results, report), report, *shown)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +50,7 @@ def explained():
     own = problem.normalisations[0]
 
     def explain(kind):
-        sources = {"sources": [{"kind": kind}]}
+        sources = EmbeddingSettings(sources=[{"kind": kind}])
         return explain_cases(problem, eszsl, own, aezsl, own, split, images, names, sources, SETTINGS)
 
     cases = explain("attributes")
@@ -122,10 +127,9 @@ def page(tmp_path_factory, explained):
     for path, figure in figures(explained).items():
         figure.savefig(root / path)
     results = ResultsDataset(folders=[str(root)], files={"summary": str(root / "summary.json")}).load()
-    tables = make_tables(results, PARAMETERS["report"])
     path = root / "index.html"
-    path.write_text(make_page(results, tables, PARAMETERS))
-    return path, tables
+    path.write_text(rendered(results))
+    return path, make_tables(results, REPORT)
 
 
 @pytest.mark.slow
@@ -197,11 +201,11 @@ def test_tables_are_files_too(page):
 
 def test_a_report_of_nothing_says_so(tmp_path):
     results = ResultsDataset(folders=[str(tmp_path / "none")]).load()
-    html = make_page(results, make_tables(results, PARAMETERS["report"]), PARAMETERS)
+    html = rendered(results)
     assert "kedro run --pipelines=eszsl,aezsl_lr,aezsl_t<" in html
     assert "kedro run --pipelines=eszsl,aezsl<" in html  # not all methods, where two are enough
-    elsewhere = {**PARAMETERS, "report": {**PARAMETERS["report"], "env": "cub"}}  # as whoever reads it would type them
-    commands = re.findall(r"kedro r[^<]*", make_page(results, make_tables(results, elsewhere["report"]), elsewhere))
+    elsewhere = ReportSettings(benchmark="made up", env="cub")  # as whoever reads it would type them
+    commands = re.findall(r"kedro r[^<]*", rendered(results, elsewhere))
     assert len(commands) > 10
     assert all(re.match(r"kedro (run|repeat) --env=cub --pipelines?=", command) for command in commands)
 
@@ -212,7 +216,7 @@ def test_images_without_labels_are_shown_and_not_measured(tmp_path):
     for kind, value in (("metrics", {}), ("record", {"fit_seconds": 1.0})):
         (tmp_path / f"aezsl/{kind}.json").write_text(json.dumps(value))
     results = ResultsDataset(folders=[str(tmp_path)]).load()
-    html = make_page(results, make_tables(results, PARAMETERS["report"]), PARAMETERS)
+    html = rendered(results)
     assert "Images with the names that AEZSL gives them.<" in html  # no word about ticks: there is none
     assert html.count("Nothing to measure: no test image has a label.") == 1  # in place of a table of names alone
 

@@ -10,23 +10,26 @@ from aezsl.errors import DataError
 from aezsl.evaluation.calibration import ausuc, choose_constant, seen_unseen_curve
 from aezsl.methods import make_method
 from aezsl.selection import (
+    CalibrationSettings,
+    ConfidenceSettings,
+    SelectionSettings,
     SelectionStore,
     class_folds,
     class_split,
     grid_points,
     select_parameters,
-    validated_constant,
+    validated_confidence,
 )
 from aezsl.selection.ties import compared_to_best, lead
 from tests.helpers.problems import make_problem, make_raw
 from tests.synthetic import make_synthetic
 
 GRID = {"gamma": [0.01, 1.0, 100.0], "lam": [0.1, 10.0]}
-CALIBRATION = {"criterion": "ausuc", "per_class": True, "seen_test_fraction": 0.3}
+CALIBRATION = CalibrationSettings(seen_test_fraction=0.3)
 
 
 def settings(criterion, rule="random"):
-    return {"rule": rule, "n_folds": 2, "seed": 0, "fraction": None, "criterion": criterion}
+    return SelectionSettings(rule=rule, n_folds=2, criterion=criterion)
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def literal_curves(problem, rule, method, normalisation):
     curves = []
     for held_out in class_folds(len(problem.S_seen), len(problem.S_unseen), rule, 2):
         (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
-        test = held_out_mask(y, CALIBRATION["seen_test_fraction"], 0)
+        test = held_out_mask(y, CALIBRATION.seen_test_fraction, 0)
         of_features, X_fit = fit_normaliser(normalisation["features"], X[~test])
         of_semantics, S = fit_normaliser(normalisation["semantics"], S)
         X_all, S_all = of_features(np.vstack([X[test], X_val])), np.vstack([S, of_semantics(S_val)])
@@ -50,7 +53,7 @@ def literal_curves(problem, rule, method, normalisation):
 def literal_score(curves, criterion):
     if criterion == "ausuc":
         return np.mean([ausuc(curve) for curve in curves])
-    constant = choose_constant(*curves, criterion=CALIBRATION["criterion"])
+    constant = choose_constant(*curves, criterion=CALIBRATION.criterion)
     return np.mean([curve.at(constant).harmonic for curve in curves])
 
 
@@ -81,12 +84,14 @@ def test_every_point_has_the_score_of_its_literal_validation(name, criterion, ru
     assert selected == (grid_points(GRID)[best % 6], raw.normalisations[best // 6])
 
 
-def test_the_constant_is_the_one_of_the_same_curves():
+def test_the_constant_is_the_one_of_the_same_curves(store):
     raw = make_raw([["l2"], ["standardise"]], [["centre"]], "gzsl")
     for way in raw.normalisations:
         curves = literal_curves(raw, "random", make_method("eszsl", gamma=10.0), way)
-        found = validated_constant("eszsl", raw, way, {"gamma": 10.0}, settings("accuracy"), CALIBRATION)
-        assert found == choose_constant(*curves, criterion="ausuc")
+        confidence = ConfidenceSettings(calibrate=False)  # the generalized setting needs the constant in any case
+        given = {"gamma": 10.0}, settings("accuracy"), confidence, CALIBRATION, store
+        found = validated_confidence("eszsl", raw, way, *given)
+        assert found.stacking.constant == choose_constant(*curves, criterion="ausuc")
 
 
 def test_the_conventional_setting_has_accuracy_for_its_only_criterion(store, monkeypatch):
@@ -100,7 +105,7 @@ def test_the_conventional_setting_has_accuracy_for_its_only_criterion(store, mon
 
 def test_without_images_to_spare_the_criterion_is_refused(store):
     problem = make_problem("zsl", make_synthetic(n_seen=12, n_unseen=4, per_class=1))
-    with pytest.raises(DataError, match="criterion 'harmonic' needs held-out images of seen classes"):
+    with pytest.raises(DataError, match="harmonic"):
         select_parameters("eszsl", problem, {}, GRID, settings("harmonic"), store, calibration=CALIBRATION)
 
 

@@ -7,19 +7,22 @@ import pandas as pd
 import pytest
 
 from aezsl.data.mapped_arrays import MappedArrays
-from aezsl.data.normalise import fit_normaliser, steps_text
+from aezsl.data.normalise import NormaliseSettings, fit_normaliser, steps_text
 from aezsl.data.vectors import Vectors
 from aezsl.encoders.assembly import assemble_problem
+from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import make_method
 from aezsl.methods.shared import linalg
 from aezsl.selection import (
+    SelectionSettings,
     SelectionStore,
-    class_folds,
     class_split,
     grid_points,
+    problem_folds,
     select_in_every_way,
     select_parameters,
     side_by_side,
@@ -29,7 +32,7 @@ from aezsl.selection.ties import clearly_best
 from tests.helpers.problems import FEATURES, dimmed, make_raw
 from tests.synthetic import make_synthetic
 
-SETTINGS = {"rule": "random", "n_folds": 2, "seed": 0, "fraction": None}
+SETTINGS = SelectionSettings(n_folds=2)
 GRID = {"gamma": [0.01, 1.0, 100.0], "lam": [0.1, 10.0]}
 
 
@@ -42,7 +45,7 @@ def literal_scores(problem, name, grid, normalisation):
     """Of every point, the mean over folds; means and scales of the training part, all fits from their samples."""
     points = grid_points(grid)
     scores = np.zeros(len(points))
-    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **SETTINGS)
+    folds = problem_folds(problem, SETTINGS)
     for held_out in folds:
         (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
         of_features, X = fit_normaliser(normalisation["features"], X)
@@ -55,7 +58,7 @@ def literal_scores(problem, name, grid, normalisation):
 
 def literal_choice(problem, best):
     """The best way, if it is ahead of the first by more than the standard error of the difference of two shares."""
-    folds = class_folds(len(problem.S_seen), len(problem.S_unseen), **SETTINGS)
+    folds = problem_folds(problem, SETTINGS)
     n, p = sum(np.isin(problem.y_train, fold).sum() for fold in folds), max(best)
     return int(np.argmax(best)) if p - best[0] > np.sqrt(2 * p * (1 - p) / n) else 0
 
@@ -86,7 +89,7 @@ def test_every_combination_has_the_scores_of_its_literal_validation(name, grid, 
 
 def test_ways_to_normalise_features_are_tried_side_by_side_with_the_same_bits(tmp_path, monkeypatch):
     def scores(n):
-        store, settings = SelectionStore(tmp_path / str(n)), {**SETTINGS, "n_folds": 1}
+        store, settings = SelectionStore(tmp_path / str(n)), SelectionSettings()
         with working_on(Workers(n)):
             select_parameters("eszsl_lr", make_raw(), {}, {"gamma": [0.1, 10.0]}, settings, store)
         return pd.read_csv(store.path)
@@ -206,7 +209,7 @@ class TestNormalisedProblem:
 
     def test_what_is_not_listed_is_refused(self):
         for problem in (make_raw(), make_raw().normalised(self.way)):
-            with pytest.raises(DataError, match="got l2 for features and no step for semantics: select"):
+            with pytest.raises(DataError, match="l2"):
                 problem.normalised({"features": ["l2"], "semantics": []})
 
     def test_the_alternatives_are_part_of_the_fingerprint(self):
@@ -232,14 +235,14 @@ def tables():
         ),
         "unreadable": {},
         "attribute_names": [],
-        "extraction": {"backbone": "file", "weights": "default", "layer": None, "path": None},
-        "embedding": {"sources": [{"kind": "names"}]},
+        "extraction": ExtractionSettings(backbone="file"),
+        "embedding": EmbeddingSettings(sources=[{"kind": "attributes"}]),
         "setting": "zsl",
     }
 
 
 def test_new_data_goes_through_what_was_chosen(tables):
-    normalise = {"features": "standardise/l2+centre", "semantics": ["l2"]}
+    normalise = NormaliseSettings(features="standardise/l2+centre", semantics=["l2"])
     problem, _, recipe = assemble_problem(**tables, normalise=normalise, store=None)
     assert problem.normalisations == [
         {"features": ["standardise"], "semantics": ["l2"]},
@@ -252,7 +255,9 @@ def test_new_data_goes_through_what_was_chosen(tables):
 
 
 def test_one_way_is_gone_at_once(tables):
-    problem, _, recipe = assemble_problem(**tables, normalise={"features": "sqrt+l2", "semantics": []}, store=None)
+    problem, _, recipe = assemble_problem(
+        **tables, normalise=NormaliseSettings(features="sqrt+l2", semantics=[]), store=None
+    )
     (way,) = problem.normalisations
     assert way == {"features": ["sqrt", "l2"], "semantics": []}
     assert problem.normalised(way) is problem
@@ -261,6 +266,6 @@ def test_one_way_is_gone_at_once(tables):
 
 
 def test_alternatives_for_features_on_disk_are_refused(tables, tmp_path):
-    normalise = {"features": FEATURES, "semantics": ["l2"]}
-    with pytest.raises(DataError, match="give one list of steps"):
+    normalise = NormaliseSettings(features=FEATURES, semantics=["l2"])
+    with pytest.raises(DataError, match="normalise"):
         assemble_problem(**tables, normalise=normalise, store=MappedArrays(tmp_path))

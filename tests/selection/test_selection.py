@@ -1,18 +1,19 @@
 import threading
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from aezsl.data.draws import held_out_mask
-from aezsl.errors import ParameterError
+from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import METHODS, make_method, method_class
 from aezsl.methods.core.contract import ZeroShotClassifier
 from aezsl.selection import (
+    SelectionSettings,
     SelectionStore,
     class_folds,
     class_split,
@@ -36,7 +37,7 @@ class TestClassFolds:
         for rule in ("first", "random"):
             assert {len(fold) for fold in class_folds(n_seen, n_unseen, rule)} == {size}
 
-    @given(st.integers(4, 60), st.integers(1, 200), st.sampled_from(["first", "random"]), st.integers(1, 8))
+    @hypothesis.given(st.integers(4, 60), st.integers(1, 200), st.sampled_from(["first", "random"]), st.integers(1, 8))
     def test_both_parts_always_keep_two_classes(self, n_seen, n_unseen, rule, n_folds):
         for fold in class_folds(n_seen, n_unseen, rule, n_folds):
             assert 2 <= len(fold) <= n_seen - 2
@@ -59,17 +60,17 @@ class TestClassFolds:
         assert (first != other).any()
 
     def test_bad_requests_are_refused(self):
-        with pytest.raises(ValueError, match="at least 4 seen classes, got 3"):
+        with pytest.raises(DataError):
             class_folds(3, 10)
-        with pytest.raises(ValueError, match="'last'; expected 'first' or 'random'"):
+        with pytest.raises(ParameterError, match="last"):
             class_folds(10, 10, "last")
         for n_folds in (0, -1):
-            with pytest.raises(ParameterError, match=f"n_folds must be at least 1, got {n_folds}"):
+            with pytest.raises(ParameterError, match="n_folds"):
                 class_folds(10, 10, n_folds=n_folds)
         for fraction in (0, 1, 2, -0.5, float("nan")):
-            with pytest.raises(ParameterError, match="fraction must be above 0 and below 1"):
+            with pytest.raises(ParameterError, match="fraction"):
                 class_folds(10, 10, fraction=fraction)
-            with pytest.raises(ParameterError, match="fraction must be above 0 and below 1"):
+            with pytest.raises(ParameterError, match="fraction"):
                 held_out_mask(np.array([0, 0, 1, 1]), fraction, 0)
 
 
@@ -86,7 +87,7 @@ class TestClassSplit:
         np.testing.assert_array_equal(y_v, [0, 1, 0])
         np.testing.assert_array_equal(S_v[:, 0], [11, 12])
 
-    @given(st.data())
+    @hypothesis.given(st.data())
     def test_every_sample_keeps_its_semantics_and_no_class_is_on_both_sides(self, data):
         n_classes = data.draw(st.integers(2, 8))
         y = np.array(data.draw(st.lists(st.integers(0, n_classes - 1), min_size=1, max_size=30)))
@@ -100,42 +101,34 @@ class TestClassSplit:
         np.testing.assert_array_equal(validation[2], S[held_out])
 
 
+def given(name, **values):
+    return method_class(name).settings()(**values)
+
+
 class TestEffectiveGrid:
     @pytest.mark.parametrize("name", METHODS)
     def test_nothing_named_is_the_grid_of_the_class(self, name):
-        assert list(effective_grid(name, {}).items()) == list(method_class(name).grid.items())
+        assert list(effective_grid(name, given(name)).items()) == list(method_class(name).grid.items())
 
     def test_a_named_parameter_replaces_its_values_and_keeps_its_place(self):
-        grid = effective_grid("aezsl", {"lambda3": [5.0], "lambda1": [1.0, 2.0]})
+        grid = effective_grid("aezsl", given("aezsl", grid={"lambda3": [5.0], "lambda1": [1.0, 2.0]}))
         assert list(grid) == ["lambda1", "lambda2", "lambda3"]
         assert (grid["lambda1"], grid["lambda3"]) == ([1.0, 2.0], [5.0])
         assert grid["lambda2"] == method_class("aezsl").grid["lambda2"]
 
     def test_a_parameter_that_the_class_does_not_search_comes_last(self):
-        assert list(effective_grid("aezsl_lr", {"k": [50, 100]}))[-1] == "k"
-        assert effective_grid("daezsl", {"rho": [0.1, 0.5]}) == {"rho": [0.1, 0.5]}
+        assert list(effective_grid("aezsl_lr", given("aezsl_lr", grid={"k": [50, 100]})))[-1] == "k"
+        assert effective_grid("daezsl", given("daezsl", grid={"rho": [0.1, 0.5]})) == {"rho": [0.1, 0.5]}
 
     def test_the_class_keeps_its_own_grid(self):
         before = dict(method_class("eszsl").grid)
-        effective_grid("eszsl", {"gamma": [1.0]})["lam"] = [2.0]
+        effective_grid("eszsl", given("eszsl", grid={"gamma": [1.0]}))["lam"] = [2.0]
         assert method_class("eszsl").grid == before
 
-    @pytest.mark.parametrize(
-        ("grid", "message"),
-        [
-            ({"lamda1": [1.0]}, "aezsl.grid names 'lamda1', which is not a parameter of aezsl; did you mean lambda1?"),
-            ({"speed": [1.0]}, "not a parameter of aezsl; it takes: lambda1, lambda2, lambda3, max_iter, memory_mb"),
-            ({"lambda1": 0.1}, "aezsl.grid.lambda1 must be a list of at least one value, got 0.1"),
-            ({"lambda1": "0.1"}, "aezsl.grid.lambda1 must be a list of at least one value, got '0.1'"),
-            ({"lambda1": []}, r"aezsl.grid.lambda1 must be a list of at least one value, got \[\]"),
-            ({"lambda1": None}, "aezsl.grid.lambda1 must be a list of at least one value, got None"),
-            (None, "aezsl.grid must name parameters and their values, or be {}, got None"),
-        ],
-    )
-    def test_what_cannot_be_searched_is_refused_in_one_sentence(self, grid, message):
-        with pytest.raises(ValueError, match=message) as raised:
-            effective_grid("aezsl", grid)
-        assert "\n" not in str(raised.value)
+    def test_a_parameter_with_one_value_is_not_searched(self):
+        settings = given("aezsl", lambda1=0.1, tol=1e-6, grid={"lambda1": [1.0, 2.0]})  # the grid of an environment
+        assert settings.fixed == {"lambda1": 0.1, "tol": 1e-6}
+        assert list(effective_grid("aezsl", settings)) == ["lambda2", "lambda3"]
 
 
 def test_grid_points_run_the_last_parameter_fastest():
@@ -302,11 +295,12 @@ class TestTies:
 
     def test_a_warning_says_how_many_points_tie_on_how_many_classes(self, tmp_path, caplog):
         problem = make_problem("zsl")
-        settings = {"rule": "random", "n_folds": 1, "seed": 0, "fraction": None}
         n_classes = len(class_folds(len(problem.S_seen), len(problem.S_unseen))[0])
         grid = {"gamma": [1.0, 1.0 + 1e-12, 1.0 + 2e-12], "lam": [1.0]}  # validation cannot tell them apart
         for _ in range(2):  # also where the table is taken over
             caplog.clear()
-            selected = select_parameters("eszsl", problem, {}, grid, settings, SelectionStore(tmp_path / "table.csv"))
+            selected = select_parameters(
+                "eszsl", problem, {}, grid, SelectionSettings(), SelectionStore(tmp_path / "table.csv")
+            )
             assert selected.parameters["gamma"] == 1.0 + 1e-12
             assert f"3 of 3 points tie for the best accuracy on {n_classes} validation classes" in caplog.text

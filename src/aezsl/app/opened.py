@@ -49,7 +49,7 @@ class OpenModel:
         known = trained.recipe.classes
         texts = known["text"].fillna("") if "text" in known else [""] * len(known)
         self._texts = dict(zip(known["class_name"], texts, strict=True))
-        self._vectors: dict[Described, Array] = {}
+        self._vectors: dict[Described, tuple[Array, bool]] = {}  # and whether the class is a seen one
         self._embedding = Lock()
 
     @property
@@ -124,8 +124,10 @@ class OpenModel:
             for part in (table[~is_named], table.loc[is_named, ["class_name"]]):
                 if len(part):
                     found = self.trained.recipe.targets(part)
-                    self._vectors |= {missing[i]: row for i, row in zip(part.index, found.vectors, strict=True)}
-            return NamedClasses([name for name, _ in classes], np.vstack([self._vectors[c] for c in classes]))
+                    about = zip(found.vectors, found.seen.tolist(), strict=True)
+                    self._vectors |= dict(zip((missing[i] for i in part.index), about, strict=True))
+            vectors, seen = zip(*(self._vectors[c] for c in classes), strict=True)
+        return NamedClasses([name for name, _ in classes], np.vstack(vectors), np.array(seen))
 
     def doubts(self, classes: Sequence[Described]) -> list[str]:
         """Why names among checked classes should not be trusted, each in a sentence."""
@@ -153,5 +155,4 @@ class OpenModel:
                 raise DataError("this model names every photo by itself: choose one that learns from photos to refine")
             with small_products():
                 classifier = self._together.model.adapt(classifier.S_target, rows)
-        ranking = classifier.rank(rows, len(classes))
-        return self.trained.answers(ranking, [name for name, _ in classes]).page()
+        return self.trained.answer_rows(rows, self.targets(classes), classifier).page()

@@ -124,9 +124,12 @@ def _name(
     try:
         given = labels if labels_file is None else _read_labels(labels_file)
         with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
-            return name_images(Path(images), given or "", model, device, together)
+            named = name_images(Path(images), given or "", model, device, together)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
+    for warning in named.warnings:
+        click.echo(f"note: {warning}", err=True)
+    return named
 
 
 def _read_labels(path: Path) -> Any:
@@ -183,9 +186,7 @@ def _sort(named: "Named", folder: Path, target: Path, how: Any) -> None:
 
 
 def _end(named: "Named") -> None:
-    """Say what is doubtful and what could not be read; the exit code tells the latter."""
-    for warning in named.warnings:
-        click.echo(f"note: {warning}", err=True)
+    """List what could not be read; the exit code tells it, too."""
     if named.unreadable:
         click.echo(f"{len(named.unreadable)} files cannot be read as images:", err=True)
         for path, reason in _few(list(named.unreadable.items())):

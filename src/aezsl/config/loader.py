@@ -99,7 +99,7 @@ class ConfigLoader(OmegaConfigLoader):
     def _check_globals(self, texts: Mapping[str, str], elsewhere: Mapping[str, Mapping[str, str]]) -> None:
         """Refuse a benchmark that is not a folder's name or another environment's own, and an unknown method."""
         values = self["globals"]
-        benchmark, method = str(values["benchmark"]), values["method"]
+        benchmark, method = "" if values["benchmark"] is None else str(values["benchmark"]), values["method"]
         if not FOLDER_NAME.fullmatch(benchmark):
             raise ParameterError(
                 f"the benchmark must be the name of a folder (at most 100 letters, digits, _, - and +, with dots or "
@@ -115,7 +115,8 @@ class ConfigLoader(OmegaConfigLoader):
                     f"the name of the data must be its own, got {benchmark!r}, under which --env={env} keeps its "
                     "results: they would mix"
                 )
-        trainable = [*(in_setting(name, setting) for setting in SETTINGS for name in METHODS), "daezsl_end_to_end"]
+        names = [in_setting(name, setting) for setting in SETTINGS for name in METHODS]
+        trainable = [*names, "daezsl_end_to_end", "photos"]
         if method not in trainable:
             near = get_close_matches(str(method or "").lower(), trainable, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(METHODS)}"

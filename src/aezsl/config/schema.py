@@ -80,8 +80,9 @@ def complete(
     known = shared_sections()
     found: dict[str, Any] = {}
     for name in [*known, *METHODS]:
-        section = values.pop(name, None) or {}
-        if name in METHODS and not section:
+        section = {} if values.get(name) is None else values[name]
+        values.pop(name, None)
+        if name in METHODS and section == {}:
             found[name] = {}
             continue
         try:

@@ -28,10 +28,13 @@ def save_npz(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None
         np.savez(temporary, allow_pickle=False, **{HEADER: np.array(json.dumps(header))}, **stored)
 
 
-def load_npz(path: Path, what: str, version: int, fields: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def load_npz(
+    path: Path, what: str, version: int, fields: Sequence[str], again: str = "make it again"
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of a file that ``save_npz`` wrote with this ``version`` and these fields in its header.
 
     Every array must be there with the shape and type that it was saved with, and no other.
+    again : what to do about a file of another version.
     """
     if not path.is_file():
         raise DataError(f"{path} is not a file: expected {what}; make it first")
@@ -43,7 +46,7 @@ def load_npz(path: Path, what: str, version: int, fields: Sequence[str]) -> tupl
     except Exception as error:  # a damaged archive fails in many ways: BadZipFile, zlib.error, struct.error, ...
         raise DataError(f"{path} is not {what} saved by this project ({error}): make it again") from error
     if not isinstance(header, dict) or header.get("version") != version:
-        raise DataError(f"{path} is not {what} of version {version}: it was saved by another version, make it again")
+        raise DataError(f"{path} is not {what} of version {version}: it was saved by another version, {again}")
     if missing := [field for field in (*fields, "arrays") if field not in header]:
         raise DataError(f"{path} is not {what} saved by this project (it has no {', '.join(missing)}): make it again")
     if not isinstance(header["arrays"], dict):

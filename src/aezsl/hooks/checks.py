@@ -13,6 +13,7 @@ from aezsl.hooks.database import prepare_database
 from aezsl.hooks.subject import next_command
 from aezsl.machine.provenance import Cost
 from aezsl.methods import METHODS
+from aezsl.serving.photos import PHOTOS
 
 
 class Checks:
@@ -33,15 +34,17 @@ class Checks:
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Refuse networks and folders that there are not, what is not a pair, and models that nobody has trained."""
-        from aezsl.encoders.images.backbones import check_backbones
+        from aezsl.encoders.images.backbones import ExtractionSettings, check_backbones
         from aezsl.formats.image_folders import require_folder
 
         inputs = pipeline.inputs()
         if "models" in inputs:  # whose networks are their own
             _require_model(run_params, pipeline, catalog)
         elif "params:feature_extraction" in inputs:
-            check_backbones(catalog.load("params:feature_extraction"))
-            _check_pairs(inputs, catalog)
+            settings = catalog.load("params:feature_extraction")
+            if isinstance(settings, ExtractionSettings):  # the report takes any mapping, and only lists it
+                check_backbones(settings)
+                _check_pairs(inputs, catalog)
         if "new_images" in inputs and "new_images" in catalog:
             require_folder(catalog.get("new_images").folder)  # type: ignore[union-attr]
 
@@ -60,7 +63,7 @@ def _require_model(run_params: dict[str, Any], pipeline: Pipeline, catalog: Data
     """Refuse to use a model that nobody has trained, with the command that trains it."""
     settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
     registered = settings.model and "new_predictions" in pipeline.all_outputs()  # one of MLflow's will do
-    if settings.method not in trained and not registered:
+    if settings.method not in (*trained, PHOTOS) and not registered:
         raise NotReadyError(
             f"{settings.method} has not been trained yet: {next_command(run_params, settings.method)}; "
             f"trained are: {', '.join(trained) or 'none'}"

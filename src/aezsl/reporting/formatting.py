@@ -10,14 +10,14 @@ import pandas as pd
 
 from aezsl.data.spreadsheet import escape_formulas, markdown_cell
 from aezsl.evaluation.metrics import Metric, MetricTable, metrics_in
-from aezsl.kinds import Count, Settings, Text
+from aezsl.kinds import Count, Name, Settings, Text
 from aezsl.methods import MethodRun
 
 
 class ReportSettings(Settings):
     """The page that the pipeline report writes, and tables beside published figures."""
 
-    benchmark: str = ""
+    benchmark: Name = ""
     """Its title. It follows from the environment."""
     data_set: Text | None = None
     """cub, sun, dogs or imagenet: whose published figures stand beside the measured ones."""

@@ -246,11 +246,12 @@ def _best_first(name: str, table: pd.DataFrame, grid: Grid, n_samples: int) -> p
 def effective_grid(name: str, given: MethodSettings) -> dict[str, Sequence[Any]]:
     """What is searched for the method ``name``: the grid of its class, but for parameters that are given.
 
-    A parameter with one value is not searched; one that ``grid`` names has the values given there. The parameters keep
-    the class's order, others that ``grid`` names come behind them: any parameter can be searched.
+    A parameter with one value is not searched, even where ``grid`` names it: that one may be of a file, and the value
+    of the command line. One that ``grid`` names has the values given there. The parameters keep the class's order,
+    others that ``grid`` names come behind them: any parameter can be searched.
     """
-    of_class = {key: values for key, values in method_class(name).grid.items() if key not in given.fixed}
-    return {**of_class, **given.searched}
+    grid = {**method_class(name).grid, **given.searched}
+    return {key: values for key, values in grid.items() if key not in given.fixed}
 
 
 def grid_points(grid: Grid) -> list[dict[str, Any]]:

@@ -165,6 +165,7 @@ class Repeat:
 
         done = set(self._methods) - set(pending)
         nodes = [node for node in self._pipeline.nodes if node.namespace not in done and not finished.draws(node)]
+        pipelines.set_requested([SPLIT_OF_REPEAT])  # or the session would load them again, without this one
         pipelines[SPLIT_OF_REPEAT] = Pipeline(nodes)
         split_hooks.watch(parent, f"split {seed}", note, pending)
         runner = self._runner()

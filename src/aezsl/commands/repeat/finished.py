@@ -30,7 +30,7 @@ class FinishedMethods:
 
     def __init__(self, context: KedroContext, catalog: CatalogProtocol[Any, Any]) -> None:
         self._catalog = catalog
-        self._parameters = context.params
+        self._parameters = context.config_loader["parameters"]  # as they are written: a key is made of them
         self._candidates = context.config_loader["catalog"]["candidates"]
 
     def marked(self, names: Iterable[str]) -> list[str]:

@@ -68,7 +68,7 @@ def check_sources(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
             raise ValueError(f"source {number} has the unknown kind {kind!r}; {hint}")
         settings = {name: value for name, value in source.items() if name not in ("kind", "fingerprint")}
         try:
-            _source_settings(kind).model_validate(settings)
+            source_settings(kind).model_validate(settings)
         except ValidationError as error:
             first = error.errors()[0]
             raise ValueError(
@@ -78,7 +78,7 @@ def check_sources(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @cache
-def _source_settings(kind: str) -> type[Settings]:
+def source_settings(kind: str) -> type[Settings]:
     """The settings of a kind: arguments of its function that are the user's to give."""
     if kind == "auto":
         return create_model("AutoSource", __base__=Settings, encoder=(Text | None, None))

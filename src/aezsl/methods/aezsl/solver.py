@@ -30,7 +30,7 @@ from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
 from aezsl.arrays import Array
-from aezsl.errors import DataError
+from aezsl.errors import ParameterError
 from aezsl.machine.workers import n_threads, run_side_by_side
 
 MB = 2**20
@@ -50,12 +50,12 @@ class Lambdas(NamedTuple):
     def check(self) -> None:
         """Refuse what leaves the mappings undetermined."""
         if self.lambda2 + self.lambda3 == 0:
-            raise DataError(
+            raise ParameterError(
                 "lambda2 + lambda3 must be positive: without both, directions that no sample has are undetermined "
                 "in every mapping and the equations are singular; use lambda2 > 0"
             )
         if self.lambda1 + self.lambda2 == 0:
-            raise DataError(
+            raise ParameterError(
                 "lambda1 + lambda2 must be positive: lambda3 ties the mappings to each other but bounds none, so "
                 "semantics and features alone would have to make the equations regular; use lambda2 > 0"
             )

@@ -1,6 +1,7 @@
 """Parameters of an estimator, declared once: their names, types and defaults are lines of the class body."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from inspect import Parameter, Signature, get_annotations
 from typing import Annotated, Any, ClassVar, get_origin
 
@@ -57,18 +58,36 @@ class Declared(BaseEstimator):
                 )
 
     @classmethod
+    @cache  # one class: Kedro warns of nodes that want different ones
     def settings(cls) -> type["MethodSettings"]:
         """The class of a section of parameters for this method: values that are fixed, and ``grid``."""
         kinds = {parameter.name: kind_of(parameter) for parameter in cls.declared()}
-        values = {name: (Annotated[list[kind], MinLen(1)] | None, None) for name, kind in kinds.items()}  # type: ignore[valid-type]
-        grid = create_model(f"{cls.__name__}Grid", __base__=Settings, **values)  # type: ignore[call-overload]
-        fields = {name: (kind | None, None) for name, kind in kinds.items()}
-        return create_model(  # type: ignore[no-any-return, call-overload]
+        # None stands for what nobody gave: pydantic checks no default, so that a null given must fit the kind.
+        values = {name: (Annotated[list[kind], MinLen(1)], None) for name, kind in kinds.items()}  # type: ignore[valid-type]
+        grid = create_model(f"{cls.__name__}Grid", __base__=_Made, **values)  # type: ignore[call-overload]
+        fields = {name: (kind, None) for name, kind in kinds.items()}
+        made: type[MethodSettings] = create_model(  # type: ignore[call-overload]
             f"{cls.__name__}Settings", __base__=MethodSettings, **fields, grid=(grid, grid())
         )
+        made.made_by, grid.made_by = (cls, ""), (cls, "grid")
+        return made
 
 
-class MethodSettings(Settings):
+class _Made(Settings):
+    """Of a class that no module has: processes that take an object over make the class again."""
+
+    made_by: ClassVar[tuple[type[Declared], str]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make_again, (*self.made_by, self.model_dump(exclude_unset=True))
+
+
+def _make_again(method: type[Declared], part: str, values: Mapping[str, Any]) -> Settings:
+    made: Any = method.settings()
+    return (made.model_fields[part].annotation if part else made)(**values)  # type: ignore[no-any-return]
+
+
+class MethodSettings(_Made):
     """What the parameters say of one method: a value given is fixed, not searched; ``grid`` replaces values searched.
 
     Names and kinds are those of the method's class (``Declared.settings``).

@@ -33,7 +33,7 @@ class HeadMethod(ZeroShotClassifier):
 
     lam: Positive = 1.0
     weighting: Weighting = "cosine_squared"
-    similar: Count = 200
+    similar: Count = 100
 
     citation: ClassVar[str] = f"{AEZSL.citation.removesuffix('.')}: its weights, here on the classifiers of a network."
 

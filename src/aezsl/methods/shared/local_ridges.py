@@ -57,13 +57,13 @@ def local_coefficients(weights: Array, S: Array, A: Array, penalty: float) -> Ar
     gram, products = S @ S.T, S @ A.T
     if (weights == weights[:1]).all():  # one mapping for all targets
         return _solved(weights[0], gram, products, penalty)
-    k = np.empty_like(products)
+    k = np.empty((len(A), len(S)))
 
     def at_target(c: int) -> None:
-        k[:, c] = _solved(weights[c], gram, products[:, c], penalty)
+        k[c] = _solved(weights[c], gram, products[:, c], penalty)
 
     run_side_by_side(at_target, range(len(A)))
-    return k
+    return k.T
 
 
 def _solved(weights: Array, gram: Array, products: Array, penalty: float) -> Array:

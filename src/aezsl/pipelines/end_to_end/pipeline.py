@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines import clear_checkpoint
+from aezsl.pipelines import clear_checkpoint, with_settings_of
 from aezsl.pipelines.end_to_end.nodes import adapt, assemble_adapted, extract_adapted, train_from_images
 
 
@@ -11,7 +11,7 @@ def create_pipeline() -> Pipeline:
     return Pipeline(
         [
             node(
-                train_from_images,
+                with_settings_of("daezsl", train_from_images),
                 {
                     "images": "images",
                     "semantics": "semantics",

@@ -5,7 +5,7 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline, node
 
 from aezsl.methods import Entry, Setting
-from aezsl.pipelines import clear_checkpoint, with_fixed
+from aezsl.pipelines import clear_checkpoint, with_fixed, with_settings_of
 from aezsl.pipelines.method.nodes import (
     adapt,
     calibrate_confidence,
@@ -52,9 +52,7 @@ def _select(method: Entry, setting: Setting, variant: dict[str, Any] | None) -> 
         inputs["base_alternatives"] = "base_alternatives"
     outputs = ["chosen", "normalisation", "grid", "alternatives"]
     function = with_fixed(select, name=method.name, variant=variant)
-    # Kedro reads here what the parameters of this method must be.
-    function.__annotations__ = {**select.__annotations__, "method": method.load().settings()}
-    return node(function, inputs, outputs, name="select_parameters")
+    return node(with_settings_of(method.name, function), inputs, outputs, name="select_parameters")
 
 
 def _calibrate(method: Entry) -> Node:
@@ -64,6 +62,7 @@ def _calibrate(method: Entry) -> Node:
         "chosen": "chosen",
         "selection": "params:selection",
         "confidence": "params:confidence",
+        "calibration": "params:calibration",
         "store": "confidence_scores",
     }
     return node(with_fixed(calibrate_confidence, name=method.name), inputs, "confidence", name="calibrate_confidence")

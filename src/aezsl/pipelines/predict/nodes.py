@@ -10,14 +10,15 @@ from aezsl.reporting.figures import Figure
 from aezsl.reporting.gallery import GallerySettings, draw_gallery
 from aezsl.reporting.names import PredictSettings
 from aezsl.serving.model_file import ModelFolder, load_registered
+from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
 
 
 def load_named(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
-    """The model of the method that the command names, or the one of MLflow's registry that it names."""
+    """The model of the method that the command names, the photo model, or one of MLflow's registry."""
     if settings.model:
         return load_registered(settings.model)
-    return models.load(settings.method)
+    return photo_model() if settings.method == PHOTOS else models.load(settings.method)
 
 
 def extract_new(

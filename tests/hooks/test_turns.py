@@ -10,8 +10,8 @@ import pytest
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline, node
 
-from aezsl.machine.processes import Process, this_host
 from aezsl.hooks import turns
+from aezsl.machine.processes import Process, this_host
 
 
 def run_of(folder, images, **params):

@@ -8,9 +8,9 @@ import pytest
 from kedro.io import DatasetError
 
 from aezsl.errors import DataError
+from aezsl.hooks import crash
 from aezsl.methods import make_method
 from aezsl.methods.shared.ranking_sgd import compatibilities
-from aezsl.hooks import crash
 
 
 def raised(error, cause=None):

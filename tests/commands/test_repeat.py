@@ -126,7 +126,7 @@ def test_methods_run_one_after_the_other_and_every_node_once():
     ],
 )
 def test_a_base_is_run_again_where_its_model_is_gone(there, expected):
-    context = SimpleNamespace(params={}, config_loader={"catalog": {"candidates": {}}})
+    context = SimpleNamespace(config_loader={"catalog": {"candidates": {}}, "parameters": {}})
     finished = FinishedMethods(context, SimpleNamespace(exists=there.__contains__))
     assert finished.with_missing_bases(["gzsl_eszsl", "gzsl_aezsl_t"]) == expected
 
@@ -138,21 +138,20 @@ def test_variants_of_a_method_are_measured_and_one_of_them_may_be_the_reference(
 
 
 @pytest.mark.parametrize(
-    ("pipelines", "options", "message"),
+    ("pipelines", "options", "named"),
     [
-        (["eszl"], {}, "no pipeline 'eszl'; did you mean"),
-        (["report"], {}, "report measures no method"),
-        (["eszsl"], {"name": "aezsl"}, "not a pipeline's name, got 'aezsl'"),
-        (["eszsl"], {"name": "../x"}, "one word"),
-        (["eszsl"], {"reference": "nobody"}, "one of what is repeated, got 'nobody'"),
-        (["eszsl"], {"params": {"split": {"seed": 1}}}, "sets split.seed itself"),
-        (["eszsl"], {"metric": "acuracy"}, "got 'acuracy': did you mean accuracy"),
-        (["gzsl_eszsl"], {"metric": "per_class_accuracy"}, "did you mean gzsl_per_class_accuracy"),
+        (["eszl"], {}, "eszl.*eszsl"),
+        (["report"], {}, "report"),
+        (["eszsl"], {"name": "aezsl"}, "--name.*aezsl"),
+        (["eszsl"], {"name": "../x"}, "--name"),
+        (["eszsl"], {"reference": "nobody"}, "--reference.*nobody"),
+        (["eszsl"], {"params": {"split": {"seed": 1}}}, r"split\.seed"),
+        (["eszsl"], {"metric": "acuracy"}, "--metric.*acuracy.* accuracy"),
+        (["gzsl_eszsl"], {"metric": "per_class_accuracy"}, "--metric.*gzsl_per_class_accuracy"),
     ],
 )
-def test_what_cannot_be_repeated_is_refused_by_name(pipelines, options, message, monkeypatch):
-    monkeypatch.setattr("aezsl.commands.repeat.command.create_pipelines", registered)
-    with pytest.raises(DataError, match=message):
+def test_what_cannot_be_repeated_is_refused_by_name(pipelines, options, named):
+    with pytest.raises(DataError, match=named):
         Repeat(pipelines, [0, 1], **options)
 
 
@@ -163,4 +162,4 @@ def test_what_a_former_repeat_left_damaged_is_made_again(tmp_path, caplog, conte
     assert caplog.text == ""
     (tmp_path / "finished.json").write_text(content)
     assert load_mapping(catalog, "eszsl.finished") == {}
-    assert "eszsl.finished of a former repeat is damaged and is made again" in caplog.text
+    assert "eszsl.finished" in caplog.text
