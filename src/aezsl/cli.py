@@ -7,7 +7,7 @@ from kedro.framework.cli.project import run  # Kedro's own, which ``python -m ae
 from kedro.framework.cli.utils import env_option, split_string
 
 from aezsl.commands.app import app
-from aezsl.commands.classify import classify
+from aezsl.commands.classify import classify, name
 from aezsl.commands.options import split_params
 from aezsl.commands.pipelines import pipelines
 
@@ -20,6 +20,7 @@ def cli() -> None:
 
 
 cli.add_command(classify)
+cli.add_command(name)
 cli.add_command(pipelines)
 cli.add_command(app)
 

@@ -19,6 +19,7 @@ from aezsl.pipelines import (
     ingestion,
     label_refinement,
     method,
+    photos,
     predict,
     problem,
     reporting,
@@ -200,6 +201,13 @@ ENTRIES = (
         "the same with the methods that need a pair of image and text encoders",
         partial(_table, list(METHODS)),
         shows=_TABLE,
+    ),
+    Entry(
+        "photos",
+        "names for any photos by any words, without training (--params=photos.images=<folder>,photos.labels=<file>)",
+        photos.create_pipeline,
+        "prediction",
+        {"photo_gallery": "picture", "photo_names": "all names", "photo_table": "what weights gain"},
     ),
     Entry("report", "one page of whatever has been run", reporting.create_pipeline, "report", {"report_page": "page"}),
     Entry(

@@ -26,8 +26,8 @@ BROWSER, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), 
 #: Stands in for the training; that of slow_colours takes long enough to open the page again meanwhile.
 TRAINING = """
 import sys, time
-print("Completed 1 out of 2 tasks", flush=True)
-print("expect about 71% right names")
+from aezsl.machine.progress import report
+report(done=1, total=2, expected=["expect about 71% right names"])
 time.sleep(5 if "slow" in sys.argv[1] else 0)
 """
 
@@ -196,10 +196,18 @@ def test_several_photos_make_a_gallery_and_are_refined(page, photos):
     page.all("#examples button")[0].click()
     page.until(lambda: page.count("#gallery li") == 1)
     assert page.all("#refine")[0].get_attribute("disabled")
+    assert "one photo" in page.text("#refine-why")
     page.all("#files")[0].send_keys(photos("plum", "plum", "teal", "lemon"))
     page.until(lambda: page.count("#gallery li") >= 4 and not page.all("#refine")[0].get_attribute("disabled"))
+    assert page.text("#refine-why") == ""
     page.all("#refine")[0].click()
     page.until(lambda: page.text("#refine-note").startswith("Learning from the photos has changed"))
+    page.browser.execute_script(
+        "const select = document.querySelector('#model'); select.value = 'colours/eszsl';"
+        "select.dispatchEvent(new Event('change'));"
+    )
+    page.until(lambda: page.all("#refine")[0].get_attribute("disabled"))
+    assert "ESZSL_T" in page.text("#refine-why")  # the model that can
     page.press("#clear")
     page.until(lambda: page.count("#gallery li") == 0)
 
@@ -358,10 +366,22 @@ def test_a_collection_is_taught(page, photos):
     assert page.text("#teach-note").endswith(" Expect about 71% right names.")
 
 
+#: Two questions are asked at once, the others when somebody says so.
+WAIT_AFTER_TWO = """
+const ask = window.fetch;
+const wait = new Promise((resolve) => { window.goOn = resolve; });
+let asked = 0;
+window.fetch = async (...given) => {
+  if (++asked > 2) await wait;
+  return ask(...given);
+};
+"""
+
+
 def test_two_tabs_teach_collections_of_their_own(page, photos, place, address):
     browser = page.browser
     fill_in(page, photos, "first_tab")
-    browser.execute_script(SLOW_ANSWERS)
+    browser.execute_script(WAIT_AFTER_TWO)
     first = browser.current_window_handle
     browser.switch_to.new_window("tab")
     second = browser.current_window_handle
@@ -369,13 +389,15 @@ def test_two_tabs_teach_collections_of_their_own(page, photos, place, address):
         browser.get(address)
         page.until(lambda: page.count("#classes tr") == 3)
         fill_in(page, photos, "second_tab", ("plum", "rose", "sea", "grass", "ruby"))
-        browser.execute_script(SLOW_ANSWERS)
-        for tab in (first, second):
-            browser.switch_to.window(tab)
-            page.press("#train")
-        for tab in (first, second):
-            browser.switch_to.window(tab)
-            page.until(lambda: " is trained " in page.text("#teach-note"))
+        browser.switch_to.window(first)
+        page.press("#train")
+        page.until(lambda: page.text("#teach-note").startswith("Copying photo 2 "))
+        browser.switch_to.window(second)
+        page.press("#train")
+        page.until(lambda: " is trained " in page.text("#teach-note"))
+        browser.switch_to.window(first)
+        browser.execute_script("window.goOn()")
+        page.until(lambda: " is trained " in page.text("#teach-note"))
     finally:
         browser.switch_to.window(second)
         browser.close()

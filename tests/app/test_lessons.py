@@ -1,8 +1,10 @@
 """A collection of one's own images, made by the page's questions; a short command stands in for the training."""
 
 import gc
+import hashlib
 import sys
 import time
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,18 +14,21 @@ import pytest
 from aezsl.app import visitors
 from aezsl.app.library import Library
 from aezsl.app.server import make_app
+from aezsl.formats.folder import Folder
 from aezsl.formats.images import read_image
 from tests.helpers.colours import COLOURS, make_place, picture, visit
 
 pytestmark = pytest.mark.slow  # the stand-in is a process
 
-#: Says that a step is done, if asked to say more than its result; ends well unless the collection is called otherwise.
+#: Says that a step is done, and ends well unless the collection is called otherwise.
 STAND_IN = """
-import os, sys
-if os.environ.get("AEZSL_VERBOSE"):
-    print("Completed 1 out of 2 tasks")
-    print("expect about 71% right names\\ndescribed more alike than any two seen classes: plum and teal")
-sys.exit("no luck\\n(where in the code: info.log)" if "bad" in sys.argv[1] else 0)
+import sys
+from aezsl.machine.progress import report
+report(done=1, total=2)
+report(expected=["expect about 71% right names", "described more alike than any two seen classes: plum and teal"])
+if "bad" in sys.argv[1]:
+    report(error="no luck")
+sys.exit("something else" if "bad" in sys.argv[1] else 0)
 """
 CLASSES = [[name, text, role] for name, (role, text, _) in COLOURS.items()]
 
@@ -154,18 +159,47 @@ def test_collections_that_are_begun_and_left_go_when_there_are_many(page, place,
 
 
 def test_a_page_that_is_closed_ends_its_training_and_leaves_nothing(place):
-    sleep = "import time; print('Completed 1 out of 2 tasks', flush=True); time.sleep(600)"
+    sleep = "import time; from aezsl.machine.progress import report; report(done=1, total=2); time.sleep(600)"
     slow = replace(place, training=(sys.executable, "-c", sleep))
     with visit(make_app(Library(slow))) as page:
         for name in ("never_trained", "interrupted"):
             lesson = begin(page, name)
             send(page, lesson, 0, picture("ruby"))
         ask(page, "train", lesson=lesson)
-        while ask(page, "progress", lesson=lesson)["share"] == 0:
+        while (answer := ask(page, "progress", lesson=lesson))["share"] == 0:
+            assert answer["state"] == "training"
             time.sleep(0.02)
         assert (place.root / "data/01_raw/interrupted").is_dir()
     left = [path.name for path in (place.root / "data/01_raw").iterdir()]
     assert not [name for name in left if "interrupted" in name or "never_trained" in name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["तोता", "cafe\u0301", "گل‌سرخ", "חתול", "👩🏽‍🚀", "ภาษาไทย", "鳥" * 90, "🦜" * 70],
+    ids=["hindi", "decomposed", "joiner", "hebrew", "emoji", "thai", "90 of 3 bytes", "70 of 4 bytes"],
+)
+def test_a_class_may_be_named_in_any_script_and_at_any_length(page, place, name):
+    own = unicodedata.normalize("NFC", name)
+    lesson = begin(page, f"any_{hashlib.sha256(name.encode()).hexdigest()[:8]}", [[name, "a thing", "seen"], *CLASSES])
+    for number, (_, _, role) in enumerate([[name, "", "seen"], *CLASSES]):
+        if role == "seen":
+            send(page, lesson, number, picture("ruby", number))
+    answer = train(page, lesson)
+    assert answer["state"] == "done"
+    images = Folder(root=place.root / "data/01_raw" / answer["name"]).read().images
+    assert (images["class_name"] == own).sum() == 1
+    assert len(images) == 1 + sum(role == "seen" for _, _, role in CLASSES)
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", "a\nb", "\u202eabc", "=1+1", "-x", "́a", "a.", "a:b", "\ue000", "~a"])
+def test_names_that_are_none_are_refused(page, name):
+    assert "cannot be the name" in refused(page, name="a", classes=[[name, "red", "seen"]])
+
+
+def test_names_that_people_take_for_the_same_are_refused(page):
+    for one, other in (("Ruby", "ruby"), ("caf\xe9", "cafe\u0301"), ("a b", "a  b")):
+        assert "two classes" in refused(page, name="a", classes=[[one, "red", "seen"], [other, "red", "seen"]])
 
 
 def test_what_cannot_be_taught_is_refused(page, place):

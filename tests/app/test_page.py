@@ -1,16 +1,22 @@
 """What the page asks and is answered, without a browser: photos of colours, named by their descriptions."""
 
 import csv
+import errno
 import io
+import os
 import re
+import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 
 import numpy as np
 import pytest
+import uvicorn
 from PIL import Image
 from starlette.testclient import TestClient
 
-from aezsl.app import opened, visitors
+from aezsl.app import opened, server, visitors
 from aezsl.app.library import Library
 from aezsl.app.server import HEADERS, PAGE, make_app, reserve
 from aezsl.errors import DataError
@@ -147,7 +153,7 @@ def test_photos_are_refined_together_by_a_method_that_can(page):
 
 def test_the_table_has_a_line_per_photo_and_no_formula(page):
     photos = [send(page, picture(name))["photo"] for name in ("plum", "teal")]
-    classes = [*NEW, ["=1+1", "green pale"]]
+    classes = [*NEW, ["=1+1", "red green pale"]]
     text = ask(page, "table", photos=photos, classes=classes, files=["=a.png", "b.png"])["csv"]
     lines = list(csv.DictReader(io.StringIO(text)))
     assert [line["file"] for line in lines] == ["'=a.png", "b.png"]
@@ -197,6 +203,61 @@ def test_what_is_wrong_is_said_in_a_sentence(page, monkeypatch):
     assert "JSON" in page.post("/api/scores", content=b"{").json()["error"]
     monkeypatch.setattr(opened.OpenModel, "encode", lambda *_: 1 / 0)
     assert "log of the command" in send(page, b"x", status=500)["error"]
+
+
+BAD_JSON = {
+    "deep": b"[" * 400_000,
+    "deep object": b'{"a":' * 400_000,
+    "half a surrogate": b'{"classes": [["\\ud800", "red"]], "photos": []}',
+    "not a number": b'{"number": NaN}',
+    "a long number": b"9" * 10_000,
+    "no text": b"\xff\xfe\xff",
+}
+
+
+@pytest.mark.parametrize("body", BAD_JSON.values(), ids=BAD_JSON)
+def test_json_that_nobody_can_use_is_refused(page, body):
+    for question in ("models", "scores", "begin", "table"):
+        assert page.post(f"/api/{question}", content=body).status_code == 400
+
+
+def test_a_full_disk_is_told(page, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/somewhere")
+
+    monkeypatch.setattr(opened.OpenModel, "encode", full)
+    assert os.strerror(errno.ENOSPC) in send(page, b"x", status=500)["error"]
+
+
+@pytest.fixture
+def impatient(place, monkeypatch):
+    """The port of a page that waits half a second for requests."""
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.5)
+    config = uvicorn.Config(make_app(Library(place)), http=server.ImpatientProtocol, log_level="critical")
+    with reserve(0) as listening:
+        running = uvicorn.Server(config)
+        thread = Thread(target=running.run, args=([listening],))
+        thread.start()
+        yield listening.getsockname()[1]
+        running.should_exit = True
+        thread.join()
+
+
+WHOLE = b"POST /api/models HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@pytest.mark.parametrize("before", [b"", WHOLE], ids=["first", "second"])
+@pytest.mark.parametrize("half", [b"", WHOLE[:20], WHOLE[:-1]], ids=["nothing", "half a head", "half a body"])
+def test_a_request_that_never_ends_is_given_up(impatient, before, half):
+    with socket.create_connection(("127.0.0.1", impatient), timeout=10) as connection:
+        if before:
+            connection.sendall(before)
+            assert connection.recv(2**16).startswith(b"HTTP/1.1 200")
+        connection.sendall(half)
+        started = time.monotonic()
+        while connection.recv(2**16):
+            pass
+        assert time.monotonic() - started < 8  # uvicorn itself closes one that is idle after an answer in 5 seconds
 
 
 def test_photos_are_bounded_in_number_and_size(page, monkeypatch):

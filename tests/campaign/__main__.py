@@ -3,7 +3,9 @@
 import argparse
 import logging
 import os
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -71,11 +73,14 @@ def main():
     parser.add_argument(
         "--kills", type=int, help="kill every kind of run so many times instead; --only takes their names"
     )
+    parser.add_argument("--tabs", type=int, help="steps of tabs and browsers on the page, interleaved, instead")
     parser.add_argument("--input", type=int, help="only the input of this number, with its traceback")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     os.environ["TQDM_DISABLE"] = "1"
+    if options.tabs:
+        return interleave(options.tabs, options.seed)
     wanted = options.only.split(",")
     if options.kills:
         names = [name for name in kills.KINDS if name in wanted or options.only == parser.get_default("only")]
@@ -89,6 +94,22 @@ def main():
     if options.input is not None:
         return print(*(make(generator(make, options.seed, options.input)) for make in kinds))
     return report([try_all(make, n, options.seed) for make, n in kinds.items()])
+
+
+def interleave(steps, seed):
+    """So many steps of two browsers with two tabs each on the page; a failure is raised, made as short as it can be."""
+    from hypothesis import HealthCheck, Phase, settings
+    from hypothesis import seed as seeded
+    from hypothesis.stateful import run_state_machine_as_test
+
+    from tests.helpers.colours import make_place
+    from tests.helpers.tabs import Tabs
+
+    Tabs.place = make_place(Path(tempfile.mkdtemp()))
+    options = {"max_examples": steps // 40 + 1, "stateful_step_count": 50, "deadline": None, "database": None}
+    options |= {"phases": [Phase.generate, Phase.shrink], "suppress_health_check": list(HealthCheck)}
+    run_state_machine_as_test(seeded(seed)(Tabs), settings=settings(**options))
+    print("nothing mixed, nothing lost:", ", ".join(f"{n:,} {what}" for what, n in sorted(Tabs.counts.items())))
 
 
 def report(tallies):

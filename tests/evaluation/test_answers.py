@@ -39,21 +39,8 @@ def test_the_best_few_keep_their_probabilities(ranking):
     answers = Answers.make(ranking, NAMES, 0.5, 0.4)
     few = answers.best(2)
     np.testing.assert_array_equal(few.probabilities, answers.probabilities[:, :2])
-    assert list(few.table())[4:] == [
-        "top_1",
-        "top_2",
-        "top_1_score",
-        "top_2_score",
-        "top_1_probability",
-        "top_2_probability",
-    ]
+    assert list(few.table())[4:] == [f"top_{place}{of}" for of in ("", "_score", "_probability") for place in (1, 2)]
     np.testing.assert_array_equal(answers.best(None).names, answers.names)
-
-
-def test_without_a_temperature_there_are_no_probabilities_and_every_image_has_a_name(ranking):
-    answers = Answers.make(ranking, NAMES, None, 0.9)
-    assert np.isnan(answers.probabilities).all()
-    assert not answers.none_of_these.any()
 
 
 def test_lengths_follow_the_order_of_names_where_a_refined_label_stands_first():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.formats.class_table import TEXT_COLUMNS
+from aezsl.formats.class_table import TEXT_COLUMNS, folder_of
 from aezsl.formats.folder import Folder
 from tests.helpers.layouts import write_folder
 from tests.helpers.trees import folder, quick, refused, touch, words, write
@@ -304,3 +304,15 @@ def test_no_image_is_of_two_classes(tree, link, to):
     (tree / "images" / link).symlink_to(tree / to)
     with refused("'cat'", "'bee'", "an image cannot be of two classes"):
         load(tree)
+
+
+def test_names_and_headers_may_be_of_any_script_and_long(tmp_path):
+    names = ["तोता", unicodedata.normalize("NFD", "café"), "鳥" * 90, "dog"]
+    columns = {"class_name": names, "role": ["seen", "seen", "seen", "unseen"], "🪶": [0, 1, 0, 1], "ऊँचा": [3, 1, 0, 1]}
+    write_folder(tmp_path, columns, [0, 0, 0, 0])
+    own = [unicodedata.normalize("NFC", name) for name in names]
+    for name in own[:3]:
+        touch(tmp_path, f"images/{folder_of(name)}/1.jpg")
+    data = load(tmp_path)
+    assert list(data.images["class_name"]) == own[:3]
+    assert data.attribute_names == ("🪶", "ऊँचा")

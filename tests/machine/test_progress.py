@@ -1,4 +1,5 @@
 import io
+import json
 import logging
 import sys
 from types import SimpleNamespace
@@ -7,6 +8,9 @@ import numpy as np
 import pytest
 
 from aezsl.encoders.texts import encoder
+from aezsl.errors import DataError
+from aezsl.hooks.closing import Closing
+from aezsl.hooks.crash import make_hook
 from aezsl.machine import console, progress
 from aezsl.machine.console import ON_SCREEN, VERBOSE, OnScreen
 from aezsl.methods import make_method
@@ -124,3 +128,34 @@ def test_many_descriptions_are_a_bar_of_ours(lines, monkeypatch, tmp_path):
     texts = [str(i) for i in range(3 * encoder.TOGETHER + 1)]
     assert encoder._sentences(tmp_path)(texts).ravel().tolist() == list(map(float, texts))
     assert lines()[-1] == "descriptions: 100% (4 of 4)"
+
+
+@pytest.fixture
+def followed(tmp_path, monkeypatch):
+    """What another program reads of how far a run is."""
+    monkeypatch.chdir(tmp_path)  # where tracebacks go
+    monkeypatch.setenv(progress.PROGRESS_FILE, str(tmp_path / "progress.json"))
+    monkeypatch.setattr(progress, "_reported", {})
+    return lambda: json.loads((tmp_path / "progress.json").read_text())
+
+
+def test_a_run_says_in_a_file_how_far_it_is_and_why_it_ended(followed, capsys):
+    nodes = [SimpleNamespace(name=name) for name in ("eszsl.fit", "eszsl.rank")]
+    closing = Closing()
+    closing.before_pipeline_run(SimpleNamespace(nodes=nodes))
+    assert followed() == {"done": 0, "total": 2}
+    for done, node in enumerate(nodes, start=1):
+        closing.before_node_run(node)
+        closing.after_node_run(node)
+        assert followed() == {"done": done, "total": 2}
+    error = DataError("there is no photo of ruby")
+    make_hook(lambda *_: None)(type(error), error, None)
+    assert followed() == {"done": 2, "total": 2, "error": "there is no photo of ruby"}
+
+
+def test_nobody_follows_where_no_file_is_named_and_a_bad_place_ends_nothing(followed, monkeypatch, tmp_path):
+    monkeypatch.setenv(progress.PROGRESS_FILE, "/proc/nowhere/progress.json")
+    progress.report(done=1)
+    monkeypatch.delenv(progress.PROGRESS_FILE)
+    progress.report(done=2)
+    assert list(tmp_path.iterdir()) == []

@@ -2,9 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aezsl.evaluation.confidence import probabilities
+from aezsl.data.draws import held_out_mask
+from aezsl.evaluation.calibration import choose_constant, merge, seen_unseen_curve
+from aezsl.evaluation.confidence import Confidence, probabilities
 from aezsl.methods import make_method
 from aezsl.selection import (
+    CalibrationSettings,
     ConfidenceSettings,
     SelectionSettings,
     SelectionStore,
@@ -14,9 +17,10 @@ from aezsl.selection import (
     validated_confidence,
 )
 from tests.helpers.problems import make_problem
+from tests.synthetic import make_synthetic
 
 SELECTION = SelectionSettings(n_folds=2, fraction=0.4)
-SETTINGS = ConfidenceSettings(none_share=0.1)
+CALIBRATION = CalibrationSettings(seen_test_fraction=0.3)
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +28,19 @@ def problem():
     return make_problem("zsl")
 
 
-def test_the_confidence_of_validation_images_is_their_accuracy(problem, tmp_path):
-    store = SelectionStore(tmp_path / "confidence.csv")
+@pytest.fixture
+def store(tmp_path):
+    return SelectionStore(tmp_path / "confidence.csv")
+
+
+def calibrated(problem, chosen, store, name="eszsl", **changes):
+    given = SELECTION, ConfidenceSettings(**{"none_share": 0.1, **changes}), CALIBRATION, store
+    return validated_confidence(name, problem, *problem.normalisations, chosen, *given)
+
+
+def test_the_confidence_of_validation_images_is_their_accuracy(problem, store):
     chosen = {"gamma": 1.0, "lam": 1.0}
-    found = validated_confidence("eszsl", problem, *problem.normalisations, chosen, SELECTION, SETTINGS, store)
+    found = calibrated(problem, chosen, store)
     sure, right = [], []
     for held_out in problem_folds(problem, SELECTION):
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
@@ -35,35 +48,58 @@ def test_the_confidence_of_validation_images_is_their_accuracy(problem, tmp_path
         sure += probabilities(ranking, found.temperature)[:, 0].tolist()
         right += (ranking.classes[:, 0] == y).tolist()
     assert np.mean(sure) == pytest.approx((sum(right) + 1) / (len(right) + 2), abs=1e-9)
-    row = pd.read_csv(store.path).iloc[0]
+    row = pd.read_csv(store.path).set_index("among").loc["unseen"]
     assert row["accuracy"] == pytest.approx(np.mean(right))
     assert row["n_images"] == len(right)
 
 
-def test_what_was_calibrated_is_taken_over_until_something_changes(problem, tmp_path, monkeypatch):
-    store = SelectionStore(tmp_path / "confidence.csv")
-    first = validated_confidence("eszsl", problem, *problem.normalisations, {"gamma": 1.0}, SELECTION, SETTINGS, store)
+def test_what_was_calibrated_is_taken_over_until_something_changes(problem, store, monkeypatch):
+    first = calibrated(problem, {"gamma": 1.0}, store)
     with monkeypatch.context() as patch:
-        patch.setattr("aezsl.selection.confidence._validate", None)
-        assert (
-            validated_confidence("eszsl", problem, *problem.normalisations, {"gamma": 1.0}, SELECTION, SETTINGS, store)
-            == first
-        )
-    other = validated_confidence(
-        "eszsl", problem, *problem.normalisations, {"gamma": 1.0}, SELECTION, ConfidenceSettings(none_share=0.0), store
-    )
+        patch.setattr("aezsl.selection.confidence._among_unseen", None)
+        patch.setattr("aezsl.selection.confidence._among_all", None)
+        assert calibrated(problem, {"gamma": 1.0}, store) == first
+    other = calibrated(problem, {"gamma": 1.0}, store, none_share=0.0)
     assert (other.temperature, other.threshold) == (pytest.approx(first.temperature), 0.0)
 
 
-def test_nothing_is_calibrated_where_it_is_switched_off_or_would_be_a_training(problem, tmp_path):
-    store = SelectionStore(tmp_path / "confidence.csv")
-    for name, settings in (("eszsl", ConfidenceSettings(calibrate=False)), ("daezsl", SETTINGS)):
+def test_nothing_is_calibrated_where_it_is_switched_off_or_would_be_a_training(problem, store):
+    for name, settings in (("eszsl", {"calibrate": False}), ("daezsl", {})):
         store.path.touch()
-        assert (
-            validated_confidence(name, problem, *problem.normalisations, {}, SELECTION, settings, store).temperature
-            is None
-        )
+        assert calibrated(problem, {}, store, name, **settings) == Confidence()
         assert not store.path.exists()
+
+
+@pytest.mark.parametrize("setting", ["zsl", "gzsl"])
+@pytest.mark.parametrize("name", ["eszsl", "eszsl_lr"])
+def test_seen_and_unseen_classes_compete_by_the_constant_that_is_best_on_validation_classes(setting, name, store):
+    problem = make_problem(setting)
+    found = calibrated(problem, {"gamma": 1.0}, store, name).stacking
+    curves, sure, right = [], [], []
+    for held_out in problem_folds(problem, SELECTION):
+        (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
+        test = held_out_mask(y, CALIBRATION.seen_test_fraction, SELECTION.seed)
+        true, all_S = np.concatenate([y[test], y_val + len(S)]), np.vstack([S, S_val])
+        model = make_method(name, gamma=1.0).fit(X[~test], y[~test], S)
+        sides = model.rank_sides(np.vstack([X[test], X_val]), all_S, len(S), len(all_S))
+        if found.relative:
+            sides = [side.scaled(1 / np.hstack([s.scores for s in sides]).std(axis=1).mean()) for side in sides]
+        curves.append(seen_unseen_curve(true, *sides, len(S)))
+        merged = merge(*sides, found.constant, len(S), len(S_val), len(all_S))
+        scale = merged.scores.std(axis=1).mean() if found.relative else 1.0
+        sure += probabilities(merged, scale * found.temperature)[:, 0].tolist()
+        right += (merged.classes[:, 0] == true).tolist()
+    assert found.relative == (name == "eszsl_lr")  # scores of a pool have a scale of their own
+    assert found.constant == pytest.approx(choose_constant(*curves))
+    assert np.mean(sure) == pytest.approx((sum(right) + 1) / (len(right) + 2), abs=1e-9)
+    assert calibrated(problem, {"gamma": 1.0}, store, name).stacking == found  # taken over, to the last bit
+
+
+def test_without_images_to_spare_seen_and_unseen_classes_compete_as_they_are(store):
+    problem = make_problem("zsl", make_synthetic(n_seen=12, n_unseen=4, per_class=1))
+    found = calibrated(problem, {}, store)
+    assert found.stacking is None
+    assert found.temperature is not None
 
 
 def test_an_accuracy_is_expected_that_was_not_chosen_for():

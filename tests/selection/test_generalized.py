@@ -13,13 +13,14 @@ from aezsl.evaluation.calibration import ausuc, choose_constant, seen_unseen_cur
 from aezsl.methods import make_method
 from aezsl.selection import (
     CalibrationSettings,
+    ConfidenceSettings,
     SelectionSettings,
     SelectionStore,
     class_folds,
     class_split,
     grid_points,
     select_parameters,
-    validated_constant,
+    validated_confidence,
 )
 from aezsl.selection.ties import compared_to_best, lead
 from tests.helpers.problems import make_problem, make_raw
@@ -85,12 +86,14 @@ def test_every_point_has_the_score_of_its_literal_validation(name, criterion, ru
     assert selected == (grid_points(GRID)[best % 6], raw.normalisations[best // 6])
 
 
-def test_the_constant_is_the_one_of_the_same_curves():
+def test_the_constant_is_the_one_of_the_same_curves(store):
     raw = make_raw([["l2"], ["standardise"]], [["centre"]], "gzsl")
     for way in raw.normalisations:
         curves = literal_curves(raw, "random", make_method("eszsl", gamma=10.0), way)
-        found = validated_constant("eszsl", raw, way, {"gamma": 10.0}, settings("accuracy"), CALIBRATION)
-        assert found == choose_constant(*curves, criterion="ausuc")
+        confidence = ConfidenceSettings(calibrate=False)  # the generalized setting needs the constant in any case
+        given = {"gamma": 10.0}, settings("accuracy"), confidence, CALIBRATION, store
+        found = validated_confidence("eszsl", raw, way, *given)
+        assert found.stacking.constant == choose_constant(*curves, criterion="ausuc")
 
 
 def test_the_conventional_setting_has_accuracy_for_its_only_criterion(store, monkeypatch):

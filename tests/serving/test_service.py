@@ -15,7 +15,7 @@ from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.encoder import ImageEncoder
 from aezsl.encoders.recipe import Recipe
 from aezsl.methods import make_method
-from aezsl.serving.requests import RequestError
+from aezsl.serving.requests import RequestError, image_content, read_features
 from aezsl.serving.service import ServedModel
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.recipes import make_recipe
@@ -261,3 +261,20 @@ def test_what_requests_need_is_loaded_before_the_first(pictures, caplog):
     model.warm_up()
     assert model._encode.cache_info().currsize == 1
     assert not caplog.messages
+
+
+@pytest.mark.parametrize("value", [["1", 2.0], [True, 2.0], "ab", [[1.0], [2.0]], [float("nan"), 1.0]])
+def test_features_are_numbers_and_nothing_else(value):
+    with pytest.raises(RequestError, match="row 0"):
+        read_features([value], 2)
+
+
+def test_a_link_to_an_archive_elsewhere_is_not_followed(tmp_path, monkeypatch):
+    outside, folder = tmp_path / "secret", tmp_path / "images"
+    outside.write_bytes(b"secret")
+    folder.mkdir()
+    (folder / "link.png").symlink_to(outside)
+    monkeypatch.setenv("AEZSL_IMAGE_FOLDER", str(folder))
+    for path in ("link.png", "link.png::0+6::x"):
+        with pytest.raises(RequestError, match="row 0"):
+            image_content(0, path, "path")

@@ -13,6 +13,7 @@ from aezsl.app.why import explain
 from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.formats.class_table import composed
 from aezsl.reporting.pictures import data_uri
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION, MAX_IMAGE
@@ -168,9 +169,7 @@ class Handlers:
 
     def progress(self, visitor: Visitor, asked: Asked) -> Answer:
         """How far the training on a collection is."""
-        lesson = visitor.lesson(asked.get("lesson"))
-        told = {"sentence": lesson.sentence, "expected": " ".join(lesson.expected)}
-        return {"state": lesson.state, "share": lesson.share, "name": lesson.name, **told}
+        return visitor.lesson(asked.get("lesson")).progress()
 
     def _model(self, asked: Asked) -> tuple[OpenModel, str]:
         name = str(asked.get("model"))
@@ -183,7 +182,9 @@ class Handlers:
         )
         if not fits or given is None:
             raise DataError("expected classes as a list of pairs, name and description")
-        return model.classes([(name.strip(), text.strip() if model.describable else "") for name, text in given])
+        return model.classes(
+            [(composed(name.strip()), text.strip() if model.describable else "") for name, text in given]
+        )
 
 
 def _photos(asked: Asked) -> list[str]:

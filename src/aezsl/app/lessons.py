@@ -1,16 +1,17 @@
 """Teach it: a new collection of one's own images, made on the page and trained as the command line does."""
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 from threading import Lock, Thread
 from typing import Any
 
@@ -18,11 +19,11 @@ import pandas as pd
 
 from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
+from aezsl.formats.class_table import alike_as, composed, folder_of, is_plain
 from aezsl.formats.images import read_image
-from aezsl.machine.console import VERBOSE
 from aezsl.machine.files import folder_of_this_process, leftovers, written_whole
 from aezsl.machine.processes import tied
-from aezsl.reporting.expectations import ALIKE, EXPECT
+from aezsl.machine.progress import PROGRESS_FILE
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION
 
@@ -32,12 +33,8 @@ MAX_LESSON_PHOTOS = 2_000
 #: Seconds that a training gets to end when the page is closed.
 PATIENCE = 30
 
-#: What lies in the hidden folder of a collection while it is trained.
-MARK = "training"
-
-#: How a running command says how many of its steps are done, what makes it say so, and each in one line.
-AS_LINES = {VERBOSE: "1", "COLUMNS": "1000"}
-STEP = re.compile(r"Completed (\d+) out of (\d+) tasks")
+#: What lies in the hidden folder of a collection while it is trained: a mark, how far it is, and all it prints.
+MARK, PROGRESS, PRINTED = "training", "progress.json", "printed.txt"
 
 
 @dataclass(eq=False)
@@ -48,13 +45,19 @@ class Lesson:
     classes: list[dict[str, str]]
     folder: Path  # hidden, and gone with the lesson, as long as nothing has been learnt from it
     photos: set[tuple[int, bytes]] = field(default_factory=set)  # class and digest of each
-    share: float = 0.0
     state: str = "collecting"  # training, done, failed
-    sentence: str = ""
-    expected: list[str] = field(default_factory=list)  # what the training says of names that nobody can check
+    sentence: str = ""  # why it failed
+    reported: dict[str, Any] = field(default_factory=dict)  # what the training said last: ``machine.progress.report``
     forget: Callable[[], Any] = lambda: None  # removes what is hidden
-    log: deque[str] = field(default_factory=lambda: deque(maxlen=40))
     lock: Lock = field(default_factory=Lock)  # whoever adds a photo or starts the training holds it
+
+    def progress(self) -> dict[str, Any]:
+        """How far the training is, and what it says of names that nobody can check."""
+        with suppress(OSError):  # before the training has said anything, and when it is over
+            self.reported = json.loads(self.folder.with_name(PROGRESS).read_text(encoding="utf-8"))
+        share = self.reported.get("done", 0) / self.reported.get("total", 1)
+        expected = " ".join(f"{told[0].upper()}{told[1:]}." for told in self.reported.get("expected", []))
+        return {"state": self.state, "share": share, "name": self.name, "sentence": self.sentence, "expected": expected}
 
 
 class Lessons:
@@ -67,7 +70,7 @@ class Lessons:
         self._root, self._raw, self._models, self._command = root, root / "data" / "01_raw", models, command
         self._busy = Lock()
         self._begun: weakref.WeakSet[Lesson] = weakref.WeakSet()
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._thread: Thread | None = None
         self._closed = False
         if command:
@@ -122,7 +125,7 @@ class Lessons:
             raise DataError(f"a collection may have {MAX_LESSON_PHOTOS} photos: leave some out")
         with LOOKING:
             picture = read_image(content, "the photo")
-        folder = lesson.folder / "images" / lesson.classes[number]["class_name"]
+        folder = lesson.folder / "images" / folder_of(lesson.classes[number]["class_name"])
         folder.mkdir(exist_ok=True)
         with written_whole(folder / f"{len(lesson.photos):04d}.png") as file:
             picture.save(file, "PNG")
@@ -168,6 +171,7 @@ class Lessons:
     def _train(self, lesson: Lesson) -> None:
         try:
             lesson.sentence = self._run(lesson)
+            lesson.progress()  # for the last time
             if lesson.sentence:  # the name is free again, to try with other photos or words
                 shutil.rmtree(self._models / lesson.name, ignore_errors=True)
                 (self._raw / lesson.name).rename(lesson.folder)
@@ -180,24 +184,25 @@ class Lessons:
 
     def _run(self, lesson: Lesson) -> str:
         """Run the command to its end; what went wrong, if anything did."""
-        command = [part.replace("{name}", lesson.name) for part in self._command]
-        options: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        options |= {"errors": "replace", "env": {**os.environ, **AS_LINES}, "start_new_session": True}
+        command = tied([part.replace("{name}", lesson.name) for part in self._command])
+        printed = lesson.folder.with_name(PRINTED)
+        environment = {**os.environ, PROGRESS_FILE: str(lesson.folder.with_name(PROGRESS))}
+        options: dict[str, Any] = {"cwd": self._root, "env": environment, "start_new_session": True}
         try:
-            with subprocess.Popen(tied(command), cwd=self._root, text=True, **options) as self._process:
-                process = self._process
+            with (
+                printed.open("wb") as output,
+                subprocess.Popen(command, stdin=PIPE, stdout=output, stderr=STDOUT, **options) as process,
+            ):
+                self._process = process
                 if self._closed:
                     self._end()
-                assert process.stdout is not None  # asked for above
-                for line in process.stdout:
-                    lesson.log.append(line.rstrip())
-                    if found := STEP.search(line):
-                        lesson.share = int(found[1]) / int(found[2])
-                    if line.startswith((EXPECT, ALIKE)):
-                        lesson.expected.append(f"{line[0].upper()}{line[1:].rstrip()}.")
+                process.wait()  # with its input open
         except OSError as error:
             return f"the training could not be started ({error})"
-        return f"the training ended early: {_reason(lesson.log)}" if process.returncode else ""
+        if not process.returncode:
+            return ""
+        lesson.progress()
+        return f"the training ended early: {lesson.reported.get('error') or _last_line(printed)}"
 
 
 def _checked(classes: Any) -> list[dict[str, str]]:
@@ -207,13 +212,13 @@ def _checked(classes: Any) -> list[dict[str, str]]:
     )
     if not fits or not 0 < len(classes) <= MAX_CLASSES:
         raise DataError(f"expected 1 to {MAX_CLASSES} classes, each with a name, a description and its kind")
-    rows = [{"class_name": n.strip(), "role": role, "description": text.strip()} for n, text, role in classes]
-    names = [row["class_name"] for row in rows]
+    rows = [{"class_name": composed(n.strip()), "role": role, "description": text.strip()} for n, text, role in classes]
+    names = [alike_as(row["class_name"]) for row in rows]
     for row in rows:
         own = row["class_name"]
-        if not re.fullmatch(rf"[^\W_][\w .()'-]{{0,{MAX_NAME - 1}}}", own) or own.endswith("."):
+        if not is_plain(own) or len(own) > MAX_NAME:
             raise DataError(f"{own!r} cannot be the name of a class: use letters, digits, blanks, - and _")
-        if names.count(own) > 1:
+        if names.count(alike_as(own)) > 1:
             raise DataError(f"there are two classes called {own!r}: give each a name of its own")
         if not row["description"] or len(row["description"]) > MAX_DESCRIPTION:
             raise DataError(
@@ -226,8 +231,7 @@ def _checked(classes: Any) -> list[dict[str, str]]:
     return rows
 
 
-def _reason(log: deque[str]) -> str:
-    """The last line that says something, without what is for programmers."""
-    lines = [line.strip() for line in log]
-    said = [line for line in lines if line and line[0] != "(" and "kedro" not in line.lower()]
-    return said[-1] if said else "its log has more"
+def _last_line(printed: Path) -> str:
+    """What a training that has said nothing of an error printed last."""
+    lines = printed.read_text(encoding="utf-8", errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")

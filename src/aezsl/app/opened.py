@@ -44,7 +44,7 @@ class OpenModel:
         known = trained.recipe.classes
         texts = known["text"].fillna("") if "text" in known else [""] * len(known)
         self._texts = dict(zip(known["class_name"], texts, strict=True))
-        self._vectors: dict[Described, Array] = {}
+        self._vectors: dict[Described, tuple[Array, bool]] = {}  # and whether the class is a seen one
         self._embedding = Lock()
 
     @property
@@ -113,8 +113,9 @@ class OpenModel:
             if missing:
                 table = pd.DataFrame(missing, columns=["class_name", "text"])
                 found = self.trained.recipe.targets(table if self.describable else table[["class_name"]])
-                self._vectors |= dict(zip(missing, found.vectors, strict=True))
-            return NamedClasses([name for name, _ in classes], np.vstack([self._vectors[c] for c in classes]))
+                self._vectors |= dict(zip(missing, zip(found.vectors, found.seen.tolist(), strict=True), strict=True))
+            vectors, seen = zip(*(self._vectors[c] for c in classes), strict=True)
+        return NamedClasses([name for name, _ in classes], np.vstack(vectors), np.array(seen))
 
     def adapted(self, classes: Sequence[Described]) -> TargetClassifier:
         """The classifier of checked classes; those that differ from known ones by their names alone share theirs."""
@@ -138,5 +139,4 @@ class OpenModel:
                 raise DataError("this model names every photo by itself: choose one that learns from photos to refine")
             with small_products():
                 classifier = self.trained.model.adapt(classifier.S_target, rows)
-        ranking = classifier.rank(rows, len(classes))
-        return self.trained.answers(ranking, [name for name, _ in classes]).page()
+        return self.trained.answer_rows(rows, self.targets(classes), classifier).page()

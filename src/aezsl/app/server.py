@@ -5,18 +5,21 @@ import logging
 import signal
 import socket
 import sys
+from asyncio import TimerHandle, Transport
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import h11
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from aezsl.app.handlers import Handlers
 from aezsl.app.library import Library, Place
@@ -37,6 +40,9 @@ VISITOR = "X-Visitor"
 
 #: Seconds that answers under way get when the page is closed.
 PATIENCE = 5
+
+#: Seconds from the first byte of a request to its last.
+REQUEST_SECONDS = 60.0
 
 #: Nothing may be loaded from elsewhere, and no other page may frame this one.
 HEADERS = {
@@ -81,13 +87,46 @@ def serve(place: Place, listening: socket.socket) -> None:
     library.open(library.names()[0]).warm_up()
     if torch := sys.modules.get("torch"):  # loaded where descriptions are read by a network
         torch.set_num_threads(1)  # a sentence is too little work for two threads, which wait for each other
-    config = uvicorn.Config(make_app(library), log_level="warning", timeout_graceful_shutdown=PATIENCE)
+    app = make_app(library)
+    config = uvicorn.Config(app, http=ImpatientProtocol, log_level="warning", timeout_graceful_shutdown=PATIENCE)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks to stay
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # a terminal that is closed
     try:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:  # how the page is closed
         log.debug("closed")
+
+
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection whose request is not whole in time; uvicorn alone would wait for ever."""
+
+    _deadline: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on waiting, unless this was the rest."""
+        super().data_received(data)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        super().connection_lost(exc)
+        self._stop()
+
+    def _wait(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 def reserve(port: int) -> socket.socket:
@@ -171,6 +210,10 @@ class Server:
             status, content = 403, {"error": str(error)}
         except AezslError as error:  # what the project refuses is for the visitor to read
             status, content = 400, {"error": str(error)}
+        except ClientDisconnect:
+            status, content = 400, {"error": "the question ended early"}  # nobody reads it
+        except OSError as error:
+            status, content = 500, {"error": f"a file cannot be read or written ({error}): look at the disk"}
         except Exception:
             log.exception("a question of the page failed")
             status, content = 500, {"error": "this could not be answered; the reason is in the log of the command"}
@@ -187,10 +230,11 @@ def _refuse_strangers(request: Request) -> None:
 
 
 def _parse(body: bytes) -> dict[str, Any]:
-    """A question in JSON."""
+    """A question in JSON, all of whose texts can be written to a file."""
     try:
         asked = json.loads(body or b"{}")
-    except ValueError as error:
+        json.dumps(asked, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
         raise DataError(f"expected a question in JSON ({error})") from error
     if not isinstance(asked, dict):
         raise DataError(f"expected a question as an object, got {type(asked).__name__}")

@@ -37,7 +37,9 @@ class Visitor:
     def add(self, content: bytes, model: OpenModel) -> str:
         """Look at a photo, once per network; its name here is a digest of its content."""
         photo = hashlib.sha256(content).hexdigest()
-        if model.sees_by not in self.photos.get(photo, {}):
+        with self.lock:
+            known = model.sees_by in self.photos.get(photo, {})
+        if not known:
             features = model.encode(content)
             with self.lock:
                 self.photos.setdefault(photo, {})[model.sees_by] = features

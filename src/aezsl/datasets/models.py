@@ -8,9 +8,17 @@ from kedro.io import AbstractDataset
 
 from aezsl.datasets.places import PlaceDataset
 from aezsl.errors import DataError, NotReadyError
-from aezsl.methods import TargetClassifier
+from aezsl.methods import TargetClassifier, ZeroShotClassifier
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
-from aezsl.serving.model_file import ModelFolder, load_classifier, load_trained, save_classifier, save_trained
+from aezsl.serving.model_file import (
+    ModelFolder,
+    load_classifier,
+    load_fitted,
+    load_trained,
+    save_classifier,
+    save_fitted,
+    save_trained,
+)
 from aezsl.serving.trained import TrainedModel
 
 T = TypeVar("T")
@@ -52,6 +60,12 @@ class ClassifierDataset(FileDataset[TargetClassifier]):
     """A fitted method after it has met its targets."""
 
     _write, _read = save_classifier, load_classifier
+
+
+class FittedDataset(FileDataset[ZeroShotClassifier]):
+    """A fitted method alone, until its recipe is known."""
+
+    _write, _read = save_fitted, load_fitted
 
 
 class ModelFolderDataset(PlaceDataset[ModelFolder]):

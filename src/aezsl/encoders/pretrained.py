@@ -87,10 +87,10 @@ PROJECTED = "WithProjection"
 REMEDY = "expected a folder as save_pretrained makes it, or hf download: fetch it again"
 
 
-def load_model(folder: Path, what: str, **options: Any) -> Any:
+def load_model(folder: Path, what: str, auto: str = "AutoModel", **options: Any) -> Any:
     """The model of a folder in single precision, by the class of its family; a tower alone with its projection.
 
-    what : what it is wanted as, for messages.
+    what : what it is wanted as, for messages. auto : what of ``transformers`` finds the class.
 
     ``transformers`` draws weights that are not in the files at random, which would be other features every time: such
     a folder is refused.
@@ -99,7 +99,7 @@ def load_model(folder: Path, what: str, **options: Any) -> Any:
 
     with reading(folder, what, REMEDY), _quietly() as transformers:
         named = next(iter(model_config(folder).get("architectures") or ()), "")
-        kind = getattr(transformers, named) if named.endswith(PROJECTED) else transformers.AutoModel
+        kind = getattr(transformers, named) if named.endswith(PROJECTED) else getattr(transformers, auto)
         options |= {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
         model, found = kind.from_pretrained(folder, **options, **SAFE)
         if missing := sorted(found["missing_keys"]):

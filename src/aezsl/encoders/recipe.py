@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.benchmark import ROLES
 from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
@@ -107,6 +107,8 @@ class Recipe:
         """
         if classes is None:
             classes = self.classes.loc[self.classes["role"] == "unseen", ["class_name"]]
+            if classes.empty:
+                raise DataError("this model has no unseen classes of its own: give the classes to choose among")
         names, rows = classes["class_name"].tolist(), self._rows_of_training(classes)
         vectors = self.class_vectors[rows]
         if (new := rows < 0).any():
@@ -115,7 +117,15 @@ class Recipe:
             raise DataError(
                 f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
             )
-        return NamedClasses(names, self.semantics(vectors.astype(np.float64)))
+        return NamedClasses(names, self.semantics(vectors.astype(np.float64)), self._are_seen(names, vectors))
+
+    def _are_seen(self, names: Sequence[str], vectors: Array) -> Mask:
+        """Which classes are seen ones of training: by their names, or by their vectors before normalisation."""
+        seen = (self.classes["role"] == "seen").to_numpy()
+        known = {_plain(name) for name in self.classes.loc[seen, "class_name"]}
+        rows = {row.tobytes() for row in self.class_vectors[seen].astype(np.float32)}
+        pairs = zip(names, vectors.astype(np.float32), strict=True)
+        return np.array([_plain(name) in known or row.tobytes() in rows for name, row in pairs], dtype=bool)
 
     def _rows_of_training(self, classes: pd.DataFrame) -> Labels:
         """Which class of training every row of a table means; -1 for none."""
@@ -232,3 +242,9 @@ class NamedClasses:
 
     names: list[str]
     vectors: Array  # (C, a) normalised as in training
+    seen: Mask  # (C,) whether training had images of the class
+
+    @property
+    def mixed(self) -> bool:
+        """Whether seen and unseen classes compete."""
+        return bool(self.seen.any() and not self.seen.all())

@@ -25,18 +25,14 @@ class Answers:
     names: NDArray[np.object_]  # (n, k)
     classes: NDArray[np.integer[Any]]  # (n, k) their numbers among the classes that were asked about
     scores: NDArray[np.floating[Any]]  # (n, k)
-    probabilities: Array  # (n, k) NaN where nothing is known of them
+    probabilities: Array  # (n, k)
     none_of_these: Mask  # (n,) whether the best class is too improbable for a name
 
     @classmethod
-    def make(cls, ranking: Ranking, names: Sequence[str], temperature: float | None, threshold: float) -> "Answers":
-        """The answers that a ranking among the classes ``names`` gives.
-
-        temperature, threshold : of a ``Confidence``; without a temperature there are no probabilities.
-        """
+    def make(cls, ranking: Ranking, names: Sequence[str], temperature: float, threshold: float) -> "Answers":
+        """What a ranking among the classes ``names`` says; temperature and threshold as in ``Confidence``."""
         named = np.array(names, dtype=object)[ranking.classes]
-        unknown = np.full(ranking.scores.shape, np.nan)
-        shares = unknown if temperature is None else probabilities(ranking, temperature)
+        shares = probabilities(ranking, temperature)
         return cls(named, ranking.classes, ranking.scores, shares, shares[:, 0] < threshold)
 
     def best(self, top: int | None) -> "Answers":

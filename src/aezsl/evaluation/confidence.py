@@ -18,7 +18,9 @@ where :math:`\pi` is the share of images that are expected to show none of the c
 least is taken.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -45,12 +47,44 @@ class Confidence:
 
     temperature: float | None = None  # None: nothing was calibrated
     threshold: float = 0.0  # 0: never none of these
+    stacking: "Stacking | None" = None  # None: seen and unseen classes compete by their scores as they are
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> "Confidence":
+        """Of what ``dataclasses.asdict`` gave."""
+        stacking = values.get("stacking")
+        return cls(**{**values, "stacking": stacking if stacking is None else Stacking(**stacking)})
 
     def __post_init__(self) -> None:
         if self.temperature is not None and not (np.isfinite(self.temperature) and self.temperature > 0):
             raise DataError(f"a temperature must be a positive number, got {self.temperature!r}")
         if not 0 <= self.threshold <= 1:
             raise DataError(f"the threshold of a confidence must be from 0 to 1, got {self.threshold!r}")
+
+
+@dataclass(frozen=True)
+class Stacking:
+    """How seen and unseen classes compete (see ``aezsl.evaluation.calibration``), and what scores mean then."""
+
+    constant: float  # subtracted from the scores of seen classes
+    temperature: float
+    threshold: float = 0.0
+    relative: bool = (
+        False  # constant and temperature count spreads of scores: those of a pool have a scale of their own
+    )
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.constant):
+            raise DataError(f"the constant of calibrated stacking must be a number, got {self.constant!r}")
+        Confidence(self.temperature, self.threshold)  # which checks them
+
+    def constant_for(self, seen: Ranking, unseen: Ranking) -> float:
+        """The constant for images that are ranked among seen and among unseen classes."""
+        return self.constant * (spread(seen, unseen) if self.relative else 1.0)
+
+    def temperature_for(self, ranking: Ranking) -> float:
+        """The temperature for their ranking among all classes."""
+        return self.temperature * (spread(ranking) if self.relative else 1.0)
 
 
 @dataclass(frozen=True)
@@ -62,6 +96,12 @@ class Calibration:
     accuracy: float  # share of them that was rightly named
     kept: float  # of the rightly named ones, the share that keeps its name
     refused: float  # of those whose class was taken away, the share that is none of these
+
+
+def spread(*rankings: Ranking) -> float:
+    """How widely the best scores of an image are spread, in the mean: of one ranking, or of several sides together."""
+    scores = np.hstack([ranking.scores[:, :SHARING].astype(np.float64) for ranking in rankings])
+    return float(scores.std(axis=1).mean()) or 1.0 if len(scores) else 1.0
 
 
 def probabilities(ranking: Ranking, temperature: float) -> Array:

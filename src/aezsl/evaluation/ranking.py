@@ -40,6 +40,10 @@ class Ranking:
         """Rankings of consecutive blocks of samples as one."""
         return cls(np.concatenate([p.classes for p in parts]), np.concatenate([p.scores for p in parts]))
 
+    def scaled(self, factor: float) -> "Ranking":
+        """The same ranking with scores times a positive number."""
+        return Ranking(self.classes, self.scores * factor)
+
     def subset(self, samples: NDArray[np.bool_]) -> "Ranking":
         """The ranking of some of the samples."""
         return Ranking(self.classes[samples], self.scores[samples])

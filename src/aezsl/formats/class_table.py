@@ -1,6 +1,7 @@
 """The table that describes classes, ``classes.csv``: names, roles, descriptions, attributes."""
 
 import csv
+import hashlib
 import logging
 import re
 import unicodedata
@@ -37,6 +38,10 @@ MANY_ROWS = 5
 #: What stands between the fields of a line: spreadsheets of half the world write semicolons.
 SEPARATORS = (",", ";", "\t")
 SAVE_AGAIN = "save it again as CSV in UTF-8, texts with commas or line ends in double quotes"
+#: What names have beside letters, digits and emoji: signs, what joins letters and emoji, and colours of skin.
+SIGNS = " .()'’-_\u200c\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+#: Bytes of the name of a file or folder.
+LONGEST = 255
 #: Attributes that the log names with their ranges.
 SHOWN = 12
 
@@ -95,6 +100,27 @@ def check_roles(path: Path, classes: pd.DataFrame) -> None:
 def composed(name: str) -> str:
     """One spelling of accented letters: some file systems store them as letter plus accent."""
     return unicodedata.normalize("NFC", name)
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name is made of letters of any script, digits, emoji and ``SIGNS``, and can name a folder."""
+    first = unicodedata.category(name[0]) if name else ""
+    return (first[:1] in ("L", "N") or first == "So") and name[-1] not in " ." and all(map(is_written, name))
+
+
+def is_written(letter: str) -> bool:
+    """Whether people write a letter, a mark on one, a digit, an emoji or one of ``SIGNS``."""
+    kind = unicodedata.category(letter)
+    return kind[0] in "LMN" or kind == "So" or letter in SIGNS
+
+
+def folder_of(name: str, longest: int = LONGEST) -> str:
+    """The folder of a class: its name, or where that has too many bytes, the beginning of it and a digest."""
+    encoded = name.encode()
+    if len(encoded) <= longest:
+        return name
+    digest = hashlib.sha256(encoded).hexdigest()[:16]
+    return f"{encoded[: longest - 17].decode(errors='ignore')}~{digest}"
 
 
 def _read(path: Path) -> str:
@@ -166,7 +192,8 @@ def _check_header(path: Path, columns: list[str]) -> None:
             raise DataError(
                 f"{path}: the column {column!r} looks like a repetition of {number[1]!r}: delete it, or rename it"
             )
-        plain = re.sub(r"[^\w°№]|_", "", re.sub(r"\.\d+$", "", column.lower()))
+        bare = re.sub(r"\.\d+$", "", column.lower())
+        plain = "".join(letter for letter in bare if is_written(letter) and letter not in SIGNS)
         if ROW_NUMBERS.fullmatch(plain) or column.lower().startswith("unnamed: "):
             raise DataError(_counts_rows(path, column))
 

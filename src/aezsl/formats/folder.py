@@ -7,7 +7,7 @@ import pandas as pd
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.class_table import check_roles, composed, read_class_table
+from aezsl.formats.class_table import check_roles, composed, folder_of, read_class_table
 from aezsl.formats.image_folders import ImageFolders
 from aezsl.formats.images import IMAGE_SUFFIXES
 from aezsl.formats.reading import check_known, first_few, image_table
@@ -59,12 +59,14 @@ class Folder(BenchmarkFormat):
     def _places(self, listing: ImageFolders, base: Path, table: Path, names: list[str]) -> list[tuple[str, str | None]]:
         """Folders below the root and the class of their images, in the order of the table; those without class last."""
         by_class: dict[str, list[str]] = {}
+        class_of = {folder_of(name): name for name in names}
         unlabelled: list[str] = []
         for name in listing.folders(base, known=names):
             if name.lower() in UNLABELLED:
                 unlabelled.append(f"images/{name}")
             else:  # a class may have two folders, whose names differ in how accents are stored
-                by_class.setdefault(composed(name), []).append(f"images/{name}")
+                own = composed(name)
+                by_class.setdefault(class_of.get(own, own), []).append(f"images/{name}")
         listing.pass_over_files(base, names)
         listing.pass_over_files(self.root)
         check_known(by_class, names, f"{base}, by its folders, against {table.name},")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from aezsl.errors import DataError
 from aezsl.machine.files import written_whole
 
 HEADER = "header"
+#: Bytes of the header at most: four for every character.
+MAX_HEADER = 64 * 1024 * 1024
 #: The entry of the header that changes with anything else in the file.
 DIGEST = "digest"
 
@@ -25,21 +28,25 @@ def save_npz(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None
         np.savez(temporary, allow_pickle=False, **{HEADER: np.array(json.dumps(header))}, **stored)
 
 
-def load_npz(path: Path, what: str, version: int, fields: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def load_npz(
+    path: Path, what: str, version: int, fields: Sequence[str], again: str = "make it again"
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of a file that ``save_npz`` wrote with this ``version`` and these fields in its header.
 
     Every array must be there with the shape and type that it was saved with, and no other.
+    again : what to do about a file of another version.
     """
     if not path.is_file():
         raise DataError(f"{path} is not a file: expected {what}; make it first")
     try:
+        _check_directory(path)
         with np.load(path, allow_pickle=False) as file:
             header: dict[str, Any] = json.loads(str(file[HEADER]))
             arrays = {key: file[key] for key in file.files if key != HEADER}
     except Exception as error:  # a damaged archive fails in many ways: BadZipFile, zlib.error, struct.error, ...
         raise DataError(f"{path} is not {what} saved by this project ({error}): make it again") from error
     if not isinstance(header, dict) or header.get("version") != version:
-        raise DataError(f"{path} is not {what} of version {version}: it was saved by another version, make it again")
+        raise DataError(f"{path} is not {what} of version {version}: it was saved by another version, {again}")
     if missing := [field for field in (*fields, "arrays") if field not in header]:
         raise DataError(f"{path} is not {what} saved by this project (it has no {', '.join(missing)}): make it again")
     if not isinstance(header["arrays"], dict):
@@ -53,6 +60,26 @@ def load_npz(path: Path, what: str, version: int, fields: Sequence[str]) -> tupl
             "make it again"
         )
     return header, arrays
+
+
+def _check_directory(path: Path) -> None:
+    """Refuse an archive that would need more memory than it has bytes, before anything of it is read.
+
+    ``save_npz`` stores arrays as they are. A member that is compressed, named twice, or no array could hide gigabytes,
+    and so could a header longer than any that is written.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+    names = [member.filename for member in members]
+    if len(set(names)) < len(names) or not all(name.endswith(".npy") for name in names):
+        raise ValueError("its members are not arrays, each once")
+    stored = (member.compress_type == zipfile.ZIP_STORED for member in members)
+    if not all(stored) or any(member.file_size != member.compress_size for member in members):
+        raise ValueError("a member is compressed")
+    if sum(member.file_size for member in members) > path.stat().st_size:
+        raise ValueError("its members are larger than the file")
+    if any(member.file_size > MAX_HEADER for member in members if member.filename == f"{HEADER}.npy"):
+        raise ValueError("its header is too long")
 
 
 def check_unchanged(header: dict[str, Any], arrays: dict[str, Any]) -> None:

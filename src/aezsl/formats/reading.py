@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
-import scipy.io
 from numpy.typing import NDArray
 
 from aezsl.errors import DataError
@@ -169,6 +167,8 @@ def read_mat(path: Path, required: Iterable[str], optional: Iterable[str] = ()) 
     if not path.is_file():
         raise DataError(f"{path} is missing: it should hold {', '.join(required)}")
     with reading(path, f"a MATLAB file with {', '.join(required)}"):
+        import h5py
+
         load = _read_hdf5 if h5py.is_hdf5(path) else _read_classic
         content, present = load(path, {*required, *optional})
     if missing := [key for key in required if key not in content]:
@@ -177,6 +177,8 @@ def read_mat(path: Path, required: Iterable[str], optional: Iterable[str] = ()) 
 
 
 def _read_classic(path: Path, keys: set[str]) -> tuple[Mat, list[str]]:
+    import scipy.io
+
     present = [name for name, _, _ in scipy.io.whosmat(path)]
     content = scipy.io.loadmat(path, variable_names=sorted(keys & set(present)))
     return {key: _strings(content[key]) for key in keys & set(present)}, present
@@ -198,12 +200,16 @@ def _text(cell: Any) -> str:
 
 
 def _read_hdf5(path: Path, keys: set[str]) -> tuple[Mat, list[str]]:
+    import h5py
+
     with h5py.File(path, "r") as file:
         present = [key for key in file if not key.startswith("#")]
         return {key: _hdf5_value(file, file[key]) for key in keys & set(present)}, present
 
 
 def _hdf5_value(file: Any, item: Any) -> NDArray[Any]:
+    import h5py
+
     if not isinstance(item, h5py.Dataset):
         raise ValueError(f"{item.name} is a struct, expected an array")
     if item.dtype == h5py.ref_dtype:  # a cell array: references to arrays of UTF-16 code units

@@ -13,6 +13,7 @@ from aezsl.hooks.database import prepare_database
 from aezsl.hooks.subject import next_command
 from aezsl.machine.provenance import Cost
 from aezsl.methods import METHODS
+from aezsl.serving.photos import PHOTOS
 
 
 class Checks:
@@ -61,8 +62,8 @@ def _check_pairs(inputs: set[str], catalog: DataCatalog) -> None:
 def _require_model(run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
     """Refuse to use a model that nobody has trained, with the command that trains it."""
     settings, trained = catalog.load("params:predict"), catalog.load("models").trained()
-    registered = settings.model and "found_model" in pipeline.all_outputs()  # one of MLflow's: none is needed here
-    if settings.method not in trained and not registered:
+    registered = settings.model and "new_predictions" in pipeline.all_outputs()  # one of MLflow's will do
+    if settings.method not in (*trained, PHOTOS) and not registered:
         raise NotReadyError(
             f"{settings.method} has not been trained yet: {next_command(run_params, settings.method)}; "
             f"trained are: {', '.join(trained) or 'none'}"

@@ -18,10 +18,10 @@ from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.hooks.crash import LOG_FILE
 from aezsl.hooks.subject import SPLIT_OF_REPEAT, main_method, next_command, pipeline_names, short_path
 from aezsl.machine.console import VERBOSE
-from aezsl.machine.progress import say
+from aezsl.machine.progress import report, say
 from aezsl.methods import MethodRun, in_setting
 from aezsl.pipeline_registry import ENTRIES, OF_METHODS
-from aezsl.reporting.closing import MethodResult, better_method, describe_pool, results_table
+from aezsl.reporting.closing import MethodResult, better_method, describe_pool, photo_results, results_table
 from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
 from aezsl.selection import SelectionSettings, expected_accuracy, problem_folds
 
@@ -40,6 +40,13 @@ class Closing:
 
     def __init__(self) -> None:
         self._started: dict[str, float] = {}
+        self._done = 0
+
+    @hook_impl
+    def before_pipeline_run(self, pipeline: Pipeline) -> None:
+        """Count the nodes."""
+        self._done = 0
+        report(done=0, total=len(pipeline.nodes))
 
     @hook_impl
     def before_node_run(self, node: Node) -> None:
@@ -49,6 +56,8 @@ class Closing:
     @hook_impl
     def after_node_run(self, node: Node) -> None:
         """Say that the node is done."""
+        self._done += 1
+        report(done=self._done)
         seconds = time.monotonic() - self._started.pop(node.name, time.monotonic())
         if seconds >= WORTH_A_LINE:
             say(f"{seconds:6.1f} s  {_spoken(node.name)}")
@@ -62,6 +71,7 @@ class Closing:
         blocks = [
             *_results(outputs, catalog, run_params),
             *_named(outputs, catalog),
+            _photos(outputs, catalog),
             _registered(outputs, catalog, run_params),
             _places(outputs, catalog, main_method(run_params)),
             "\n".join(_next_commands(outputs, catalog, run_params)),
@@ -92,7 +102,9 @@ def _results(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]
     unmeasured = [result.name for result in results if not result.metrics]
     sentences += [f"{name}: no accuracy: there are no test images with labels" for name in unmeasured]
     if main in unmeasured:
-        sentences += _expectations(catalog, main)
+        told = [sentence for sentence in _expectations(catalog, main) if sentence]
+        report(expected=told)
+        sentences += told
     if f"{main}.record" in outputs:
         command = partial(next_command, run_params)
         sentences.append(better_method(main, _accuracies(catalog, main), BEST_KNOWN, command))
@@ -154,6 +166,13 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
                     but = f": every one, as nothing showed when to say {NONE_OF_THESE!r}"
                 sentences.append(f"{len(unknown):,} image{'s' if len(unknown) > 1 else ''} named{but}")
     return list(dict.fromkeys(sentences))  # a method and its base say the same
+
+
+def _photos(outputs: set[str], catalog: DataCatalog) -> str:
+    """How right the photo model was, beside one mapping without weights; only where the photos' names are known."""
+    if "photo_table" not in outputs:
+        return ""
+    return photo_results(catalog.load("photo_table"))
 
 
 def _registered(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> str:

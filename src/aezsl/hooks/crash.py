@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from aezsl.errors import AezslError
+from aezsl.machine.progress import report
 
 #: Where tracebacks go, in the folder that the command runs in; begun again above the size.
 LOG_FILE = "info.log"
@@ -48,6 +49,7 @@ def make_hook(others: Hook) -> Hook:
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         own = own_error(error)
+        report(error=str(own or f"{kind.__name__}: {error}"))
         if own is None:
             others(kind, error, trace)
             return

@@ -1,14 +1,24 @@
-"""Progress of long work: a bar on a terminal, a line per tenth elsewhere."""
+"""Progress of long work: a bar on a terminal, a line per tenth elsewhere, a file for another program."""
 
+import json
 import math
+import os
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from aezsl.machine.files import written_whole
+
 #: Seconds between two lines, at least: short work has none.
 LINE_INTERVAL = 5.0
+
+#: The environment variable that names a file for ``report``.
+PROGRESS_FILE = "AEZSL_PROGRESS_FILE"
+_reported: dict[str, Any] = {}
 
 
 class Tenths(tqdm):  # type: ignore[type-arg]  # it is generic in the stubs only
@@ -51,3 +61,14 @@ def say(text: str) -> None:
     """Print to the screen, above a bar if there is one."""
     tqdm.write(text, file=sys.stdout)
     sys.stdout.flush()
+
+
+def report(**facts: Any) -> None:
+    """Where a file is asked for, rewrite it as one JSON object of these facts and those reported before.
+
+    done, total : nodes of the run. expected : what to expect of the results. error : why the run ended early.
+    """
+    if name := os.environ.get(PROGRESS_FILE):
+        _reported.update(facts)
+        with suppress(OSError), written_whole(Path(name)) as file:  # a run does not end because nobody can follow it
+            file.write_text(json.dumps(_reported), encoding="utf-8")

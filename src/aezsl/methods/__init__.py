@@ -7,6 +7,7 @@ A new method is its file here, ``conf/base/parameters/<name>.yml``, ``tests/meth
 from aezsl.methods.core.classifiers import LinearClassifier, PoolClassifier, ScoringClassifier, TargetClassifier
 from aezsl.methods.core.contract import LinearZeroShotClassifier, ZeroShotClassifier
 from aezsl.methods.registry import (
+    HEADS,
     METHODS,
     SETTINGS,
     UNPAIRED,
@@ -20,6 +21,7 @@ from aezsl.methods.registry import (
 )
 
 __all__ = [
+    "HEADS",
     "METHODS",
     "SETTINGS",
     "UNPAIRED",

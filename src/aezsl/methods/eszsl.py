@@ -37,7 +37,7 @@ class ESZSL(LinearZeroShotClassifier):
 
     """
 
-    gamma: Positive = 1.0
+    gamma: Positive = 10.0
     lam: Positive = 1.0
 
     # The range that the paper this project implements searches for the lambdas of AEZSL.

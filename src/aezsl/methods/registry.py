@@ -96,7 +96,15 @@ _ENTRIES = (
     Entry("zlap", "ZLaP", "zlap:ZLaP", "statistics", pool=True, paired=True),
 )
 
+#: Methods that learn from the classifiers of a network instead of images, and have no pipelines of their own.
+_HEADS = (
+    Entry("aezsl_heads", "AEZSL on heads", "heads.methods:AEZSLHeads"),
+    Entry("aezsl_heads_t", "AEZSL_T on heads", "heads.folder:AEZSLHeadsT", pool=True),
+    Entry("head_mapping", "mapping to heads", "heads.methods:HeadMapping"),
+)
+
 #: name -> entry.
+HEADS: dict[str, Entry] = {entry.name: entry for entry in _HEADS}
 METHODS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 #: Those that take features and semantics of any two spaces.
@@ -146,15 +154,16 @@ class MethodRun:
 
 def method_class(name: str) -> type[ZeroShotClassifier]:
     """The class registered under ``name``."""
-    if name not in METHODS:
-        raise ParameterError(f"unknown method {name!r}; expected one of: {', '.join(sorted(METHODS))}")
-    return METHODS[name].load()
+    known = METHODS | HEADS
+    if name not in known:
+        raise ParameterError(f"unknown method {name!r}; expected one of: {', '.join(sorted(known))}")
+    return known[name].load()
 
 
 def method_name(model: ZeroShotClassifier) -> str:
     """The name under which the class of a model is registered."""
     place = f"{type(model).__module__}:{type(model).__name__}".removeprefix("aezsl.methods.")
-    name = next((entry.name for entry in METHODS.values() if entry.place == place), None)
+    name = next((entry.name for entry in (*_ENTRIES, *_HEADS) if entry.place == place), None)
     if name is None:
         raise ParameterError(f"{place} is not a registered method; add it to aezsl.methods.registry")
     return name

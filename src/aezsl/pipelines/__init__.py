@@ -1,4 +1,4 @@
-"""Kedro pipelines: they wire, the rooms below do the work. No pipeline imports another."""
+"""Kedro pipelines. Nodes are thin; no pipeline imports another."""
 
 from functools import partial, update_wrapper
 from typing import Any

@@ -50,6 +50,18 @@ def results_table(results: Sequence[MethodResult]) -> str:
     return _aligned(rows)
 
 
+def photo_results(table: pd.DataFrame) -> str:
+    """One line per method on photos: per-class accuracy and its gain over the first one, with intervals."""
+    if table.empty:
+        return ""
+    rows = [["method", "per class", "gain over one mapping"]]
+    for row in table.to_dict("records"):
+        accuracy = f"{row['per_class_accuracy']:.1%} ({100 * row['low']:.1f} to {100 * row['high']:.1f})"
+        gain = f"{100 * row['gain']:+.1f} ({100 * row['gain_low']:+.1f} to {100 * row['gain_high']:+.1f})"
+        rows.append([str(row["method"]), accuracy, "" if len(rows) == 1 else gain])
+    return _aligned(rows)
+
+
 def _cell(metrics: Mapping[str, float], keys: Sequence[str]) -> str:
     key = next((key for key in keys if key in metrics), None)
     if key is None:

@@ -7,9 +7,6 @@ import numpy as np
 
 from aezsl.arrays import Array
 
-#: How the sentences begin, by which the page finds them in what a training prints.
-EXPECT, ALIKE = "expect about", "described more alike than any two seen classes"
-
 
 def describe_expectation(accuracy: float | None, n_classes: int, n_folds: int) -> str:
     """A sentence; empty where there is no estimate.
@@ -19,7 +16,7 @@ def describe_expectation(accuracy: float | None, n_classes: int, n_folds: int) -
     if accuracy is None:
         return ""
     return (
-        f"{EXPECT} {accuracy:.0%} right names among {n_classes} classes: so many were right when {n_folds} groups "
+        f"expect about {accuracy:.0%} right names among {n_classes} classes: so many were right when {n_folds} groups "
         f"of {n_classes} seen classes played unseen, each named with the parameters that were best for the others"
     )
 
@@ -42,7 +39,7 @@ def describe_alike(pairs: Sequence[tuple[str, str]], shown: int = 3) -> str:
         return ""
     named = "; ".join(" and ".join(pair) for pair in pairs[:shown])
     more = f" (and {len(pairs) - shown} more pairs)" if len(pairs) > shown else ""
-    return f"{ALIKE}, and likely to be mixed up: {named}{more}"
+    return f"described more alike than any two seen classes, and likely to be mixed up: {named}{more}"
 
 
 def _cosines(S: Array) -> Array:

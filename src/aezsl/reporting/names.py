@@ -1,13 +1,12 @@
 """Names of images as a table for people, and images sorted by name."""
 
-import re
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Literal
 
 import pandas as pd
 
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.formats.sorted_folders import sorted_places
 from aezsl.kinds import Settings, Text
 
 
@@ -66,26 +65,6 @@ def sort_images(predictions: pd.DataFrame, settings: PredictSettings) -> SortedI
     """
     if settings.sorted is None:
         return SortedImages()
-    folders: dict[str, str] = {}
-    files: dict[str, str] = {}
-    for row in predictions.itertuples():
-        name = NONE_OF_THESE if row.none_of_these else str(row.predicted)
-        folder = folders.setdefault(name, _unused(_plain(name), set(folders.values())))
-        image = PurePath(str(row.image_id))
-        file = _unused(f"{folder}/{_plain('__'.join(image.with_suffix('').parts))}", set(files), image.suffix)
-        files[file] = str(row.path)
-    return SortedImages(settings.sorted, files)
-
-
-def _plain(name: str) -> str:
-    """A name that is one part of a path on every system: no separators, no dots or blanks at its ends."""
-    return re.sub(r"[^\w +.()-]", "_", name).strip(" .") or "_"
-
-
-def _unused(name: str, used: set[str], suffix: str = "") -> str:
-    """The name, with a number behind it where another one has it; small and capital letters are one to some systems."""
-    taken, number, found = {other.lower() for other in used}, 1, f"{name}{suffix}"
-    while found.lower() in taken:
-        number += 1
-        found = f"{name} ({number}){suffix}"
-    return found
+    named = predictions["predicted"].mask(predictions["none_of_these"].astype(bool), NONE_OF_THESE)
+    places = sorted_places(predictions["image_id"].astype(str).tolist(), named.astype(str).tolist())
+    return SortedImages(settings.sorted, dict(zip(places, predictions["path"].astype(str), strict=True)))

@@ -14,10 +14,11 @@ from aezsl.machine.provenance import git_commit, now, versions
 from aezsl.methods import METHODS, in_setting
 from aezsl.reporting import figures as style
 from aezsl.reporting.comparison import HEADLINE
-from aezsl.reporting.formatting import ReportSettings, Table, full_label
+from aezsl.reporting.formatting import ReportSettings, Table, full_label, write_tables
 from aezsl.reporting.pictures import data_uri
 from aezsl.reporting.published import published_column
 from aezsl.reporting.results import Results
+from aezsl.reporting.tables import make_tables
 
 #: Classes shown at each end of the gains; the files hold all.
 MOST_GAINS = 12
@@ -36,6 +37,12 @@ class Picture:
 
     uri: str
     alt: str
+
+
+def make_report(results: Results, settings: ReportSettings, *shown: Any) -> tuple[dict[str, str], str]:
+    """The tables as files by name, and the page."""
+    tables = make_tables(results, settings)
+    return write_tables(tables), make_page(results, tables, settings, *shown)
 
 
 def make_page(results: Results, tables: dict[str, Table], settings: ReportSettings, *shown: Any) -> str:

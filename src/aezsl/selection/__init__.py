@@ -1,6 +1,5 @@
 """Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
 
-from aezsl.selection.calibration import validated_constant
 from aezsl.selection.confidence import validated_confidence
 from aezsl.selection.folds import class_folds, class_split, problem_folds
 from aezsl.selection.search import (
@@ -38,5 +37,4 @@ __all__ = [
     "selection_key",
     "suitable_normalisations",
     "validated_confidence",
-    "validated_constant",
 ]

@@ -1,52 +1,42 @@
-"""The generalized setting on validation classes and held-out training images: its constant, and scores to choose by."""
+"""The generalized setting on validation classes and held-out training images: rankings, and scores to choose by."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from aezsl.arrays import Labels
 from aezsl.data.draws import held_out_mask
-from aezsl.data.normalise import Normalisation
 from aezsl.data.once import Once
-from aezsl.data.problem import Problem
 from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant, seen_unseen_curve
-from aezsl.kinds import Values
-from aezsl.methods import make_method
+from aezsl.evaluation.confidence import spread
+from aezsl.evaluation.ranking import Ranking
 from aezsl.methods.core.seen import Targets
-from aezsl.selection.folds import class_split, problem_folds
-from aezsl.selection.settings import CalibrationSettings, SelectionSettings
+from aezsl.selection.folds import class_split
+from aezsl.selection.settings import CalibrationSettings
 from aezsl.selection.validation import Fold, SeenArrays, Trial
 
 
-def validated_constant(
-    name: str,
-    problem: Problem,
-    normalisation: Normalisation,
-    chosen: Values,
-    selection: SelectionSettings,
-    settings: CalibrationSettings,
-) -> float:
-    """What to subtract from seen scores, so that seen and unseen classes compete fairly.
+class Sides(NamedTuple):
+    """What is validated on in a fold, ranked among seen classes and among those that play unseen."""
 
-    Some seen classes play unseen, a share of the other classes' images play seen test images; the constant is the one
-    that is best on them by ``settings.criterion``.
-    """
-    problem.require("gzsl")
-    data = problem.X_train, problem.y_train, problem.S_seen
-    trial = Trial(make_method(name, **chosen), [{}], [problem.pending(normalisation)], problem.shared)
-    curves = [
-        curve
-        for held_out in problem_folds(problem, selection)
-        for curve in generalized_curves(trial, data, held_out, settings, selection.seed)
-    ]
-    return choose_constant(*curves, criterion=settings.criterion)
+    true: Labels  # seen classes first, then those held out
+    seen: Ranking
+    unseen: Ranking
+    n_seen: int
+    n_unseen: int
+
+    def relative(self) -> "Sides":
+        """The same with scores in spreads."""
+        scale = 1 / spread(self.seen, self.unseen)
+        return self._replace(seen=self.seen.scaled(scale), unseen=self.unseen.scaled(scale))
 
 
-def generalized_curves(
-    trial: Trial, data: SeenArrays, held_out: Labels, settings: CalibrationSettings, seed: int
-) -> Iterator[SeenUnseenCurve]:
-    """Seen and unseen accuracy on a fold of ``data`` at every constant: by normalisation, then by point.
+def generalized_sides(
+    trial: Trial, data: SeenArrays, held_out: Labels, settings: CalibrationSettings, seed: int, k: int
+) -> Iterator[Sides]:
+    """The k best classes of either side on a fold of ``data``: by normalisation, then by point.
 
     settings : of the calibration. A method with a pool learns from all that is validated on.
     """
@@ -56,8 +46,15 @@ def generalized_curves(
         pool = X if method.transductive else None
         targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False)
         for model in trial.fit_points(seen, way):
-            sides = model.adapt_to(targets).rank_sides(X, len(seen.S), 1)
-            yield seen_unseen_curve(true, *sides, len(seen.S), settings.per_class)
+            yield Sides(true, *model.adapt_to(targets).rank_sides(X, len(seen.S), k), len(seen.S), len(S))
+
+
+def generalized_curves(
+    trial: Trial, data: SeenArrays, held_out: Labels, settings: CalibrationSettings, seed: int
+) -> Iterator[SeenUnseenCurve]:
+    """Seen and unseen accuracy on a fold at every constant, in the order of ``generalized_sides``."""
+    for sides in generalized_sides(trial, data, held_out, settings, seed, 1):
+        yield seen_unseen_curve(*sides[:4], settings.per_class)
 
 
 def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settings: CalibrationSettings) -> list[float]:

@@ -30,7 +30,7 @@ class SelectionStore:
         """The table, if it is as it was written and was made under the same key."""
         try:
             text = self.path.read_text(encoding="utf-8")
-            table = pd.read_csv(StringIO(text))
+            table = pd.read_csv(StringIO(text), float_precision="round_trip")
             intact = set(table.pop("digest")) == {_digest(text)}
             usable = set(table["key"]) == {key} and sorted(table["point"]) == list(range(n_points))
         except FileNotFoundError:

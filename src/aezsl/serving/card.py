@@ -6,7 +6,7 @@ from typing import Any
 
 from aezsl import __version__
 from aezsl.encoders.images.backbones import JOINED_BY
-from aezsl.methods import METHODS, method_name
+from aezsl.methods import HEADS, METHODS, method_name
 from aezsl.serving.trained import TrainedModel
 
 #: This project's metric -> the name that CLIP_benchmark has for it.
@@ -31,7 +31,7 @@ def model_card(
     metrics : of the test images, in parts of one; none where there were no labels. summary : sizes of the problem.
     """
     name = method_name(trained.model)
-    entry, cls = METHODS[name], type(trained.model)
+    entry, cls = (METHODS | HEADS)[name], type(trained.model)
     recipe = trained.recipe
     backbones = JOINED_BY.join(str(part["backbone"]) for part in recipe.backbone["parts"])
     sources = [

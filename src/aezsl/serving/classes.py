@@ -16,7 +16,7 @@ from aezsl.formats.class_table import read_class_table, table_of_rows
 Given = str | Mapping[str, Any] | Sequence[Any]
 
 #: How errors call a table that is not a file.
-SOURCE = Path("the classes that were given")
+SOURCE = Path("the list of classes")
 
 
 def find_classes(recipe: Recipe, given: Given) -> NamedClasses:

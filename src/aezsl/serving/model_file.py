@@ -18,7 +18,7 @@ from aezsl.methods import METHODS, MethodRun, TargetClassifier, ZeroShotClassifi
 from aezsl.serving.trained import TrainedModel
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 5
+VERSION = 6
 
 
 def save_trained(path: Path, trained: TrainedModel) -> None:
@@ -31,12 +31,13 @@ def save_trained(path: Path, trained: TrainedModel) -> None:
 
 def load_trained(path: Path) -> TrainedModel:
     """What ``save_trained`` saved."""
-    header, arrays = load_npz(
-        path, "a trained model", VERSION, ("method", "parameters", "scalars", "recipe", "confidence")
-    )
+    fields = ("method", "parameters", "scalars", "recipe", "confidence")
+    name = path.parent.name if MethodRun.parse(path.parent.name).entry else "<method>"
+    again = f"train it again by kedro run --pipeline={name}, with the same --env and --params"
+    header, arrays = load_npz(path, "a trained model", VERSION, fields, again)
     with _refused(path, "a trained model"):
         recipe = Recipe.from_state(header["recipe"], _part("recipe", arrays)).found_near(path)
-        trained = TrainedModel(_load_model(header, arrays), recipe, Confidence(**header["confidence"]))
+        trained = TrainedModel(_load_model(header, arrays), recipe, Confidence.from_mapping(header["confidence"]))
         features, semantics = recipe.example.shape[1], recipe.class_vectors.shape[1]
         _check_widths(trained.model, features, semantics)
         targets = recipe.semantics(recipe.class_vectors[:2].astype(np.float64))
@@ -44,6 +45,20 @@ def load_trained(path: Path) -> TrainedModel:
         _check_scores(scores, (len(recipe.example), len(targets)))
         check_unchanged(header, arrays)
     return trained
+
+
+def save_fitted(path: Path, model: ZeroShotClassifier) -> None:
+    """A fitted method alone, as one ``.npz`` file."""
+    save_npz(path, *_model_parts(model))
+
+
+def load_fitted(path: Path) -> ZeroShotClassifier:
+    """What ``save_fitted`` saved."""
+    header, arrays = load_npz(path, "a fitted method", VERSION, ("method", "parameters", "scalars"))
+    with _refused(path, "a fitted method"):
+        model = _load_model(header, arrays)
+        check_unchanged(header, arrays)
+    return model
 
 
 def save_classifier(path: Path, classifier: TargetClassifier) -> None:

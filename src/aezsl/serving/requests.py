@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from aezsl.errors import DataError
 from aezsl.formats.images import read_content
+from aezsl.machine.files import read_member, split_member
 from aezsl.serving.classes import class_table, parsed
 
 #: The folder below which a request may name image files; without it, images come as content.
@@ -158,10 +159,9 @@ def read_features(values: Sequence[Any], width: int) -> NDArray[np.float64]:
     """Rows of features, each of exactly ``width`` finite numbers."""
     vectors = []
     for number, value in enumerate(values):
-        try:
-            vector = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            vector = np.empty(0)
+        listed = isinstance(value, list | tuple | np.ndarray) and not any(isinstance(one, bool) for one in value)
+        numbers = np.asarray(value) if listed else np.empty(0)
+        vector = numbers.astype(np.float64) if numbers.dtype.kind in "fiu" else np.empty(0)  # no texts, no true
         if vector.shape != (width,) or not np.isfinite(vector).all():
             got = f"shape {vector.shape}" if vector.size else repr(value)[:60]
             raise RequestError(f"row {number}: features must be {width} finite numbers, got {got}")
@@ -194,9 +194,12 @@ def _read_named(number: int, value: Any) -> bytes:
         path = (root / str(value)).resolve()
     except (OSError, ValueError, RuntimeError):
         path = Path()
-    if not isinstance(value, str) or not path.is_relative_to(root):
+    member = split_member(path)
+    opened = path if member is None else member[0].resolve()
+    if not isinstance(value, str) or not path.is_relative_to(root) or not opened.is_relative_to(root):
         raise RequestError(f"row {number}: path must lie below the folder that {IMAGE_FOLDER} names")
     try:
-        return read_content(path)
-    except DataError as error:
+        # Of a member the archive that is opened was checked, and not the name that leads to it.
+        return read_content(path) if member is None else read_member(opened, *member[1:])
+    except (DataError, OSError) as error:
         raise RequestError(f"row {number}: {str(error).replace(str(path), repr(value))}") from error

@@ -11,12 +11,17 @@ from aezsl.encoders.images.encoder import Encode
 from aezsl.encoders.recipe import NamedClasses, Recipe
 from aezsl.errors import DataError
 from aezsl.evaluation.answers import TOP, Answers
+from aezsl.evaluation.calibration import merge
 from aezsl.evaluation.confidence import SHARING, Confidence
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
 
 #: Classes of training at most that say how widely scores are spread.
 REFERENCE_CLASSES = 32
+
+
+def _listed(names: Sequence[str], n: int = 5) -> str:
+    return ", ".join(names[:n]) + (f" and {len(names) - n} more" if len(names) > n else "")
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,18 @@ class TrainedModel:
         """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
         return None if self.model.transductive else self.model.adapt(targets.vectors)
 
+    def doubts(self, targets: NamedClasses) -> list[str]:
+        """Why names among these classes should not be trusted, where the method can tell without an image."""
+        if len(targets.names) == 1:
+            return ["there is one label only: an image can be that, or none of these"]
+        if not hasattr(self.model, "doubts"):
+            return []
+        far, alike = self.model.doubts(targets.vectors)
+        names = [targets.names[i] for i in far]
+        found = [f"nothing known resembles {_listed(names)}: expect wrong names"] if names else []
+        pairs = [f"{targets.names[i]} and {targets.names[j]}" for i, j in alike]
+        return found + ([f"{_listed(pairs)} look the same to the model: it will mix them up"] if pairs else [])
+
     def answer(
         self, features: Array, targets: NamedClasses, top: int | None = TOP, adapted: TargetClassifier | None = None
     ) -> Answers:
@@ -55,15 +72,31 @@ class TrainedModel:
         if features.ndim != 2 or features.shape[1] != width:
             raise DataError(f"features must be rows of {width} numbers, as in training, got shape {features.shape}")
         rows = self.recipe.features(features)
-        n_ranked = len(targets.names) if top is None else max(top, SHARING)
-        ranking = adapted.rank(rows, n_ranked) if adapted else self.model.rank(rows, targets.vectors, n_ranked)
-        return self.answers(ranking, targets.names).best(top)
+        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows), top)
 
-    def answers(self, ranking: Ranking, names: Sequence[str]) -> Answers:
-        """What a ranking of images among some classes means.
+    def answer_rows(
+        self, rows: Array, targets: NamedClasses, adapted: TargetClassifier, top: int | None = None
+    ) -> Answers:
+        """As ``answer``, of rows (n, d) that are normalised, by the classifier of these classes.
+
+        Where seen and unseen classes compete, the model's constant is subtracted from the scores of the seen ones.
+        """
+        k = len(targets.names) if top is None else max(top, SHARING)
+        if self.confidence.stacking is None or not targets.mixed:
+            return self.answers(adapted.rank(rows, k), targets.names).best(top)
+        seen, unseen = (np.flatnonzero(side) for side in (targets.seen, ~targets.seen))
+        sides = adapted.rank_parts(rows, targets.seen, k)
+        merged = merge(*sides, self.confidence.stacking.constant_for(*sides), len(seen), len(unseen), k)
+        ranking = Ranking(np.concatenate([seen, unseen])[merged.classes], merged.scores)
+        return self.answers(ranking, targets.names, mixed=True).best(top)
+
+    def answers(self, ranking: Ranking, names: Sequence[str], mixed: bool = False) -> Answers:
+        """What a ranking of images among some classes means; mixed: of seen and unseen ones, after stacking.
 
         Where nothing was calibrated, probabilities say how clear a decision is, measured by the spread of scores.
         """
+        if mixed and (stacking := self.confidence.stacking):
+            return Answers.make(ranking, names, stacking.temperature_for(ranking), stacking.threshold)
         return Answers.make(ranking, names, self.confidence.temperature or self.spread, self.confidence.threshold)
 
     @cached_property

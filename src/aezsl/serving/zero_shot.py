@@ -1,19 +1,28 @@
 """One line to classify: images and the labels to choose among in, labels with scores out."""
 
 import logging
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
-from aezsl.encoders.images.encoder import Picture
+from aezsl.arrays import Float32
+from aezsl.encoders.images.encoder import Encode, Picture
 from aezsl.errors import DataError, ParameterError
+from aezsl.evaluation.answers import Answers
 from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.formats.image_folders import read_new_images
+from aezsl.formats.images import UnreadableImageError
+from aezsl.machine.progress import progress_bar
 from aezsl.methods import METHODS
 from aezsl.serving.classes import Given, find_classes, parsed
 from aezsl.serving.model_file import load_trained
+from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
@@ -24,6 +33,9 @@ MODELS = Path("data/06_models")
 DEFAULT_BENCHMARK, DEFAULT_METHOD = "emoji", "aezsl"
 
 Answer = list[dict[str, Any]]
+
+#: Images that are encoded together.
+TOGETHER = 64
 
 
 def classify(
@@ -68,36 +80,90 @@ def classify(
     return answers[0] if single else answers
 
 
-def find_model(given: str | Path | None = None, project: Path = Path()) -> TrainedModel:
-    """A trained model: the file that is given, that of a method of the project, or the one that suits best.
+@dataclass(frozen=True)
+class Named:
+    """The names of a photo, or of all photos of a folder."""
 
-    That is one of the project's own data if there is one, else of the default benchmark; of several AEZSL's, or the
-    newest of those that need no pool.
+    paths: list[str]
+    shown: list[str]  # the same below the folder
+    answers: Answers
+    none: bool  # whether "none of these" may be said
+    unreadable: dict[str, str]  # path -> why
+    warnings: list[str]  # what a user should know before he trusts the names
+
+    @property
+    def names(self) -> list[str]:
+        """One name per photo, "none of these" where that is so."""
+        pairs = zip(self.answers.predicted.tolist(), self.answers.none_of_these.tolist(), strict=True)
+        return [NONE_OF_THESE if self.none and is_none else str(name) for name, is_none in pairs]
+
+
+def name_images(
+    place: Path,
+    labels: Given,
+    model: TrainedModel | str | Path | None = None,
+    device: str = "auto",
+    together: bool = False,
+) -> Named:
+    """Names of the photo, or of all photos below the folder; what cannot be read is passed over and listed.
+
+    together : name a folder as a whole, where the model can learn from the photos to be named.
     """
-    if given is not None and Path(given).is_file():
+    folder = place if place.is_dir() else place.parent
+    paths = read_new_images(place).images["path"].tolist() if place.is_dir() else [str(place)]
+    trained = model if isinstance(model, TrainedModel) else find_model(model, Path(), together)
+    if not parsed(labels):
+        raise DataError("labels must be names to choose among, such as 'a red fox, a melon'")
+    targets = find_classes(trained.recipe, labels)
+    features, unreadable = _read_all(trained.encode(device, side_by_side=len(paths) > 1), paths)
+    readable = [path for path in paths if path not in unreadable]
+    if not readable:
+        raise DataError(f"no image can be read: {next(iter(unreadable.values()))}")
+    answers = trained.answer(features, targets, None)
+    shown = [os.path.relpath(path, folder) for path in readable]
+    return Named(readable, shown, answers, NONE_OF_THESE not in targets.names, unreadable, trained.doubts(targets))
+
+
+def _read_all(encode: Encode, paths: Sequence[str]) -> tuple[Float32, dict[str, str]]:
+    """Features of the images that can be read, and why the others cannot."""
+    found, unreadable = [], {}
+    for start in progress_bar(range(0, len(paths), TOGETHER), desc="photos", disable=len(paths) <= TOGETHER):
+        part = paths[start : start + TOGETHER]
+        try:
+            found.append(encode(part))
+        except UnreadableImageError:
+            for path in part:
+                try:
+                    found.append(encode([path]))
+                except UnreadableImageError as error:
+                    unreadable[path] = str(error)
+    return np.concatenate(found) if found else np.empty((0, 0), dtype=np.float32), unreadable
+
+
+def find_model(given: str | Path | None = None, project: Path = Path(), together: bool = False) -> TrainedModel:
+    """A trained model: the file that is given, that of a method of the project, or the photo model.
+
+    Of several models of a method, one of the project's own data is preferred to one of the default benchmark.
+    together : whether a folder is to be named as a whole, if the photo model is meant.
+    """
+    if given is None or str(given) == PHOTOS:
+        return photo_model(together=together)
+    if Path(given).is_file():
         return load_trained(Path(given))
-    for path in _candidates(project / MODELS, None if given is None else str(given)):
+    for path in _candidates(project / MODELS, str(given)):
         trained = load_trained(path)
         if all(part["backbone"] != "file" for part in trained.recipe.backbone["parts"]):
             log.info("classifying by %s", path)
             return trained
-    what = f"no model {given!s}" if given is not None else "no trained model that can take images"
-    if near := [] if given is None or str(given) in METHODS else get_close_matches(str(given), METHODS, n=1):
-        what += f" (did you mean {near[0]}?)"
+    near = [] if str(given) in METHODS else get_close_matches(str(given), [*METHODS, PHOTOS], n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
     raise DataError(
-        f"{what} below {(project / MODELS).resolve()}: make one of the default benchmark by kedro run "
-        f"--pipeline={DEFAULT_METHOD}, or of your own images by kedro run --env=own --pipeline={DEFAULT_METHOD}"
+        f"no model {given!s}{hint} that can take images below {(project / MODELS).resolve()}: train it by kedro run "
+        f"--pipeline={given if str(given) in METHODS else DEFAULT_METHOD}, or leave --model out for the photo model"
     )
 
 
-def _candidates(models: Path, method: str | None) -> Iterator[Path]:
-    """Files of models, those to be preferred first."""
-    found = [path for path in models.glob("*/*/model.npz") if path.parent.name in METHODS]
-    found = [path for path in found if method in (None, path.parent.name)]
-
-    def preference(path: Path) -> tuple[bool, bool, bool, float]:
-        benchmark, name = path.parent.parent.name, path.parent.name
-        is_default = name == DEFAULT_METHOD
-        return benchmark == DEFAULT_BENCHMARK, METHODS[name].pool, not is_default, -path.stat().st_mtime
-
-    return iter(sorted(found, key=preference))
+def _candidates(models: Path, method: str) -> list[Path]:
+    """Files of the models of a method: of the project's own data before the default benchmark's, new ones first."""
+    found = models.glob(f"*/{method}/model.npz")
+    return sorted(found, key=lambda path: (path.parent.parent.name == DEFAULT_BENCHMARK, -path.stat().st_mtime))

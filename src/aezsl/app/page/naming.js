@@ -46,7 +46,8 @@ async function askAgain() {
 
 const nameAll = guarded(async () => {
   const refines = state.models.find((one) => one.id === state.model)?.refines;
-  find("refine").disabled = !refines || state.photos.length < 2;
+  find("refine-why").textContent = whyNot(refines);
+  find("refine").disabled = !!whyNot(refines);
   find("refine").checked &&= !find("refine").disabled;
   find("gallery-part").hidden = !state.photos.length;
   let changed = null;
@@ -57,18 +58,22 @@ const nameAll = guarded(async () => {
     ({ answers, changed = null } = answer);
   }
   selected = Math.max(0, Math.min(selected, state.photos.length - 1));
-  showNote(refines, changed);
+  showChanged(changed);
   showGallery();
   showAnswer();
 });
 
-function showNote(refines, changed) {
+// Why the photos cannot be learnt from together; empty where they can.
+function whyNot(refines) {
   const beside = `${state.model.split("/")[0]}/`; // models of the same pictures
-  const better = state.models.filter((one) => one.refines && one.id.startsWith(beside)).map((one) => one.label);
+  const better = state.models.find((one) => one.refines && one.id.startsWith(beside));
+  if (!refines) return `Not with this model: it names every photo by itself.${better ? ` Choose ${better.label} above, which learns from photos.` : " No model here learns from photos."}`;
+  return state.photos.length < 2 ? "Not with one photo: add others, best several of each class." : "";
+}
+
+function showChanged(changed) {
   let note = "";
-  if (!refines) note = better.length ? `This model names every photo by itself. Choose ${better[0]} to learn from photos.` : "This model names every photo by itself.";
-  else if (state.photos.length < 2) note = "Add more photos: with several of each class, names become more reliable.";
-  else if (changed && !changed.length) note = "Learning from the photos has changed no name.";
+  if (changed && !changed.length) note = "Learning from the photos has changed no name.";
   else if (changed) {
     const list = changed.map(({ place, before, after }) => `${state.photos[place].name}: ${plain(before)} → ${plain(after)}`);
     note = `Learning from the photos has changed ${changed.length} of ${state.photos.length} names. ${list.slice(0, 10).join("; ")}.`;

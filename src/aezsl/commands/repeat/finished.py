@@ -71,11 +71,12 @@ class FinishedMethods:
         return found
 
     def drop_models(self, names: Iterable[str]) -> None:
-        """Remove problems, models and classifiers: whatever a repeat reports is measured, and they fill the disk."""
+        """Remove problems, models and rankings: whatever a repeat reports is measured, and they fill the disk."""
         methods = [name for name in names if _registered(name)]
         settings = {MethodRun.parse(name).setting for name in methods}
         problems = [in_setting(part, setting) for setting in settings for part in ("problem", "problem_recipe")]
-        for dataset in (*problems, *(f"{name}.{part}" for name in methods for part in ("model", "classifier"))):
+        parts = ("model", "classifier", "ranking", "seen_ranking", "unseen_ranking")
+        for dataset in (*problems, *(f"{name}.{part}" for name in methods for part in parts)):
             place = getattr(self._catalog.get(dataset), "_filepath", None)
             if place is not None:
                 Path(place).unlink(missing_ok=True)

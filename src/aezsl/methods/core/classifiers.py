@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from aezsl.arrays import Array, Labels, digest
+from aezsl.arrays import Array, Labels, Mask, digest
 from aezsl.evaluation.ranking import Ranking, top_k, top_k_products
 from aezsl.methods.core.checks import check_rows, check_scores, warn_of_ties
 from aezsl.methods.core.history import LabelHistory
@@ -51,10 +51,14 @@ class TargetClassifier:
         Both come from scores for all classes together, as the generalized setting needs them: where classes
         depend on one another, ranking among a part of them is another problem. Each side numbers its own classes.
         """
-        blocks = self._score_blocks(self._check(X))
-        sides = [(top_k(scores[:, :n_first], k), top_k(scores[:, n_first:], k)) for scores in blocks]
-        first, others = zip(*sides, strict=True)
-        return Ranking.concatenate(first), Ranking.concatenate(others)
+        first = np.arange(len(self.S_target)) < n_first
+        return self.rank_parts(X, first, k)
+
+    def rank_parts(self, X: ArrayLike, first: Mask, k: int) -> tuple[Ranking, Ranking]:
+        """As ``rank_sides``, where ``first`` (C,) says which target classes are on the first side."""
+        sides = [(top_k(s[:, first], k), top_k(s[:, ~first], k)) for s in self._score_blocks(self._check(X))]
+        ones, others = zip(*sides, strict=True)
+        return Ranking.concatenate(ones), Ranking.concatenate(others)
 
     def state(self) -> dict[str, Any]:
         """Arrays and numbers from which ``model.restore`` makes this classifier again."""

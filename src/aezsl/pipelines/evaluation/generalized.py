@@ -1,41 +1,27 @@
 """The generalized setting: test images of seen and unseen classes, told apart among all of them."""
 
-import logging
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.errors import DataError
 from aezsl.evaluation.calibration import merge, seen_unseen_curve
+from aezsl.evaluation.confidence import Stacking
 from aezsl.evaluation.metrics import HIT_KS, gzsl_metrics
 from aezsl.evaluation.ranking import Ranking
 from aezsl.kinds import Values
-from aezsl.selection import CalibrationSettings, SelectionSettings, validated_constant
-
-log = logging.getLogger(__name__)
+from aezsl.selection import CalibrationSettings
 
 
-def calibrate(
-    problem: Problem,
-    normalisation: Normalisation,
-    chosen: Values,
-    selection: SelectionSettings,
-    settings: CalibrationSettings,
-    name: str,
-) -> dict[str, Any]:
-    """The constant to subtract from seen scores, from validation classes and held-out training images."""
-    constant = validated_constant(name, problem, normalisation, chosen, selection, settings)
-    log.info("%s: calibration constant %.6g (criterion %s)", name, constant, settings.criterion)
-    return {"calibration_constant": constant, "calibration_criterion": settings.criterion}
-
-
-def apply_constant(seen: Ranking, unseen: Ranking, problem: Problem, calibration: dict[str, Any]) -> Ranking:
-    """The ranking among all classes after calibrated stacking."""
-    n_seen, n_unseen = len(problem.S_seen), len(problem.S_unseen)
-    return merge(seen, unseen, calibration["calibration_constant"], n_seen, n_unseen, max(HIT_KS))
+def apply_constant(
+    seen: Ranking, unseen: Ranking, problem: Problem, confidence: Values, settings: CalibrationSettings
+) -> tuple[Ranking, dict[str, Any]]:
+    """The ranking among all classes after calibrated stacking; the constant, and what it was chosen for."""
+    constant = Stacking(**confidence["stacking"]).constant_for(seen, unseen)
+    ranking = merge(seen, unseen, constant, len(problem.S_seen), len(problem.S_unseen), max(HIT_KS))
+    return ranking, {"calibration_constant": constant, "calibration_criterion": settings.criterion}
 
 
 def evaluate_generalized(

@@ -11,7 +11,6 @@ from aezsl.data.benchmark import Candidates
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.errors import DataError
-from aezsl.evaluation.answers import Answers
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
 from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
 from aezsl.evaluation.ranking import Ranking, ScoreTable
@@ -33,15 +32,11 @@ class EvaluationSettings(Settings):
 
 
 def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedModel) -> pd.DataFrame:
-    """One row per test image: what it is, what it was called and how surely, and the best classes.
-
-    Probabilities are calibrated among unseen classes: in the generalized setting there are none.
-    """
-    among_unseen = problem.setting == "zsl"
-    names = problem.target_names
-    answers = trained.answers(ranking, names) if among_unseen else Answers.make(ranking, names, None, 0.0)
+    """One row per test image: what it is, what it was called and how surely, and the best classes."""
+    mixed, names = problem.setting == "gzsl", problem.target_names
+    answers = trained.answers(ranking, names, mixed)
     true = np.array([*names, None], dtype=object)[problem.y_test]  # None is the name of label -1
-    space = {"label_space": "unseen" if among_unseen else "seen + unseen"}
+    space = {"label_space": "seen + unseen" if mixed else "unseen"}
     return pd.DataFrame({"image_id": problem.test_ids, "true": true, **answers.table(), **space})
 
 

@@ -8,7 +8,6 @@ from aezsl.methods import Setting
 from aezsl.pipelines import with_fixed
 from aezsl.pipelines.evaluation.generalized import (
     apply_constant,
-    calibrate,
     evaluate_generalized,
 )
 from aezsl.pipelines.evaluation.nodes import (
@@ -62,15 +61,9 @@ def create_large_scale_pipeline(methods: Sequence[str]) -> Pipeline:
 def _generalized(method: str) -> list[Node]:
     return [
         node(
-            with_fixed(calibrate, name=method),
-            ["problem", "normalisation", "chosen", "params:selection", "params:calibration"],
-            "calibration",
-            name="calibrate",
-        ),
-        node(
             apply_constant,
-            ["seen_ranking", "unseen_ranking", "problem", "calibration"],
-            "ranking",
+            ["seen_ranking", "unseen_ranking", "problem", "confidence", "params:calibration"],
+            ["ranking", "calibration"],
             name="apply_constant",
         ),
         node(

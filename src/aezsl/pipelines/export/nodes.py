@@ -8,7 +8,11 @@ from aezsl.reporting.names import PredictSettings
 from aezsl.reporting.results import Results
 from aezsl.serving.card import clip_benchmark_results, model_card
 from aezsl.serving.model_file import ModelFolder
+from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
+
+#: Of the network that the photo model takes its knowledge from; of what its classes are called.
+NETWORK_LICENCE = "Apache-2.0 (network), WordNet 3.0 licence (names)"
 
 
 class ExportSettings(Settings):
@@ -25,17 +29,18 @@ class ExportSettings(Settings):
 
 
 def export(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
-    """The model of the method that the command names, to be saved as MLflow keeps models."""
-    return models.load(settings.method)
+    """The model of the method that the command names, or the photo model, to be saved as MLflow keeps models."""
+    return photo_model() if settings.method == PHOTOS else models.load(settings.method)
 
 
 def describe(
     models: ModelFolder, results: Results, predict: PredictSettings, settings: ExportSettings
 ) -> tuple[str, dict[str, Any]]:
     """The model's card, and its results in the form of CLIP_benchmark."""
-    method, benchmark = predict.method, settings.benchmark
-    trained = models.load(method)
+    method, trained = predict.method, export(models, predict)
+    if method == PHOTOS:
+        return model_card(trained, "ImageNet", None, None, NETWORK_LICENCE), {}
     summary = in_setting("summary", MethodRun.parse(method).setting)
     metrics = results.mapping(method, "metrics") if results.is_current(method) else None
-    card = model_card(trained, benchmark, metrics, results.mapping("problem", summary), settings.licence)
-    return card, clip_benchmark_results(trained, benchmark, metrics)
+    card = model_card(trained, settings.benchmark, metrics, results.mapping("problem", summary), settings.licence)
+    return card, clip_benchmark_results(trained, settings.benchmark, metrics)

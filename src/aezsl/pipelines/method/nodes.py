@@ -1,4 +1,4 @@
-"""The road of every method: choose parameters, fit on the seen classes, adapt to the targets, rank the test images."""
+"""The stages of every method: choose parameters, fit on seen classes, adapt to the targets, rank the test images."""
 
 from dataclasses import asdict
 from typing import Any, cast
@@ -68,11 +68,12 @@ def calibrate_confidence(
     chosen: Values,
     selection: SelectionSettings,
     confidence: ConfidenceSettings,
+    calibration: CalibrationSettings,
     store: SelectionStore,
     name: str,
 ) -> dict[str, Any]:
-    """What makes probabilities of scores, found on validation classes: see ``aezsl.evaluation.confidence``."""
-    return asdict(validated_confidence(name, problem, normalisation, chosen, selection, confidence, store))
+    """What makes probabilities of scores, and lets seen and unseen classes compete, found on validation classes."""
+    return asdict(validated_confidence(name, problem, normalisation, chosen, selection, confidence, calibration, store))
 
 
 def fit(
@@ -85,7 +86,7 @@ def fit(
         recipe.require_pair(name)
     with Cost("fit") as cost:
         model.fit(own.X_train, own.y_train, own.S_seen)
-    return TrainedModel(model, recipe, Confidence(**confidence)), cost.measured
+    return TrainedModel(model, recipe, Confidence.from_mapping(confidence)), cost.measured
 
 
 def fit_by_epochs(
@@ -101,7 +102,8 @@ def fit_by_epochs(
     own, model = problem.normalised(normalisation), cast(Any, make_method(name, **chosen))
     with Cost("fit") as cost:
         model.fit_resumable(own.X_train, own.y_train, own.S_seen, checkpoint)
-    return TrainedModel(model, recipe.as_in(own), Confidence(**confidence)), cost.measured, model.training_history()
+    trained = TrainedModel(model, recipe.as_in(own), Confidence.from_mapping(confidence))
+    return trained, cost.measured, model.training_history()
 
 
 def fit_around_base(
@@ -124,7 +126,7 @@ def fit_around_base(
     own = problem.normalised(normalisation)
     with Cost("fit") as cost:
         model.fit_around(base.model, SeenData(own.X_train, own.y_train, own.S_seen))
-    return TrainedModel(model, base.recipe, Confidence(**confidence)), cost.measured
+    return TrainedModel(model, base.recipe, Confidence.from_mapping(confidence)), cost.measured
 
 
 def adapt(

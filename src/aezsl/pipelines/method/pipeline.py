@@ -19,7 +19,7 @@ from aezsl.pipelines.method.nodes import (
 
 
 def create_pipeline(method: Entry, setting: Setting = "zsl", variant: dict[str, Any] | None = None) -> Pipeline:
-    """The road of one method; the caller puts it under the method's namespace.
+    """The stages of one method; the caller puts it under the method's namespace.
 
     variant : parameters that have one value whatever the configuration says.
     A method with a pool adapts in a stage of its own, the pipeline ``label_refinement``.
@@ -62,6 +62,7 @@ def _calibrate(method: Entry) -> Node:
         "chosen": "chosen",
         "selection": "params:selection",
         "confidence": "params:confidence",
+        "calibration": "params:calibration",
         "store": "confidence_scores",
     }
     return node(with_fixed(calibrate_confidence, name=method.name), inputs, "confidence", name="calibrate_confidence")

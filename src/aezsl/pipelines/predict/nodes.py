@@ -10,26 +10,30 @@ from aezsl.reporting.figures import Figure
 from aezsl.reporting.gallery import GallerySettings, draw_gallery
 from aezsl.reporting.names import PredictSettings
 from aezsl.serving.model_file import ModelFolder, load_registered
+from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
 
 
 def load_named(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
-    """The model of the method that the command names, or the one of MLflow's registry that it names."""
+    """The model of the method that the command names, the photo model, or one of MLflow's registry."""
     if settings.model:
         return load_registered(settings.model)
-    return models.load(settings.method)
+    return photo_model() if settings.method == PHOTOS else models.load(settings.method)
 
 
 def extract_new(
-    new: NewImages, store: VectorStore, trained: TrainedModel, settings: PredictSettings, extraction: ExtractionSettings
+    new: NewImages, store: VectorStore, models: ModelFolder, settings: PredictSettings, extraction: ExtractionSettings
 ) -> tuple[VectorSet, dict[str, str]]:
     """Features of the new images, by the backbone that the model was trained with."""
-    encoder = trained.recipe.make_encoder(settings.backbone, extraction.device)
+    encoder = load_named(models, settings).recipe.make_encoder(settings.backbone, extraction.device)
     return encoder.extract(new.images, store, extraction)
 
 
-def classify(trained: TrainedModel, new: NewImages, features: Vectors, unreadable: dict[str, str]) -> pd.DataFrame:
+def classify(
+    models: ModelFolder, settings: PredictSettings, new: NewImages, features: Vectors, unreadable: dict[str, str]
+) -> pd.DataFrame:
     """One row per readable image: its name among the given classes, the score, and the next best names."""
+    trained = load_named(models, settings)
     images = new.images[~new.images["image_id"].isin(set(unreadable))]
     targets = trained.recipe.targets(new.classes, new.attribute_names)
     vectors = features.get(images["image_id"].tolist(), "images", "their features", "run predict again")

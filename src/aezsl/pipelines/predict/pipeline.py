@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new, load_named
+from aezsl.pipelines.predict.nodes import classify, draw_new, extract_new
 from aezsl.reporting.names import list_names, sort_images
 
 
@@ -10,13 +10,12 @@ def create_pipeline() -> Pipeline:
     """Apply the model of one method (``--params=method=...``), trained before in the same environment."""
     return Pipeline(
         [
-            node(load_named, {"models": "models", "settings": "params:predict"}, "found_model", name="find_model"),
             node(
                 extract_new,
                 {
                     "new": "new_images",
                     "store": "new_feature_store",
-                    "trained": "found_model",
+                    "models": "models",
                     "settings": "params:predict",
                     "extraction": "params:feature_extraction",
                 },
@@ -26,7 +25,8 @@ def create_pipeline() -> Pipeline:
             node(
                 classify,
                 {
-                    "trained": "found_model",
+                    "models": "models",
+                    "settings": "params:predict",
                     "new": "new_images",
                     "features": "new_features",
                     "unreadable": "new_unreadable_images",

@@ -9,9 +9,7 @@ from aezsl.reporting import comparison, weightings
 from aezsl.reporting.cases import draw_cases, draw_mapping
 from aezsl.reporting.comparison import collect
 from aezsl.reporting.explanations import explain_cases, explain_mapping
-from aezsl.reporting.formatting import write_tables
-from aezsl.reporting.page import SHOWN, make_page
-from aezsl.reporting.tables import make_tables
+from aezsl.reporting.page import SHOWN, make_report
 from aezsl.reporting.weightings import Variant, draw_weightings, tabulate_weightings
 
 
@@ -20,14 +18,12 @@ def create_pipeline() -> Pipeline:
     shown = [f"params:{section}" for section in SHOWN]
     return Pipeline(
         [
-            node(make_tables, ["results", "params:report"], "report_tables", name="make_tables"),
-            node(write_tables, "report_tables", "report_files", name="write_tables"),
             node(
-                make_page,
-                ["results", "report_tables", "params:report", *shown],
-                "report_page",
-                name="make_page",
-            ),
+                make_report,
+                ["results", "params:report", *shown],
+                ["report_files", "report_page"],
+                name="make_report",
+            )
         ],
         tags="reporting",
     )

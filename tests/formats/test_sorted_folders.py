@@ -1,0 +1,104 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aezsl.errors import DataError
+from aezsl.formats.sorted_folders import JOURNAL, sort_files, sorted_places, undo_moves
+
+
+def photos(folder: Path, n: int = 6) -> dict[str, str]:
+    folder.mkdir(parents=True)
+    names = [f"{i}.jpg" for i in range(n)]
+    for i, name in enumerate(names):
+        (folder / name).write_bytes(f"photo {i}".encode())
+    places = sorted_places(names, [f"class {i % 2}" for i in range(n)])
+    return {place: str(folder / name) for place, name in zip(places, names, strict=True)}
+
+
+def contents(folder: Path) -> list[bytes]:
+    files = [path for path in folder.rglob("*.jpg") if path.is_file()]
+    return sorted({path.read_bytes() for path in files})
+
+
+@pytest.mark.parametrize("how", ["copies", "links", "move"])
+def test_every_image_lies_below_its_name(tmp_path, how):
+    files = photos(tmp_path / "in")
+    sort_files(tmp_path / "out", files, how)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == ["class 0", "class 1"]
+    assert contents(tmp_path / "out") == [f"photo {i}".encode() for i in range(6)]
+    assert len(list((tmp_path / "in").iterdir())) == (0 if how == "move" else 6)
+
+
+def test_a_move_is_undone(tmp_path):
+    files = photos(tmp_path / "in")
+    sort_files(tmp_path / "out", files, "move")
+    assert undo_moves(tmp_path / "out") == 6
+    assert contents(tmp_path / "in") == [f"photo {i}".encode() for i in range(6)]
+    assert not (tmp_path / "out" / JOURNAL).exists()
+
+
+def test_nothing_is_overwritten(tmp_path):
+    files = photos(tmp_path / "in")
+    place = tmp_path / "out" / next(iter(files))
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"another")
+    with pytest.raises(DataError, match=place.name):
+        sort_files(tmp_path / "out", files, "move")
+    assert place.read_bytes() == b"another"
+    assert len(list((tmp_path / "in").iterdir())) == 6
+
+
+def test_undo_leaves_what_has_come_since(tmp_path):
+    files = photos(tmp_path / "in")
+    sort_files(tmp_path / "out", files, "move")
+    (tmp_path / "in" / "0.jpg").write_bytes(b"new")
+    with pytest.raises(DataError, match=r"0\.jpg"):
+        undo_moves(tmp_path / "out")
+    assert (tmp_path / "in" / "0.jpg").read_bytes() == b"new"
+    assert b"photo 0" in contents(tmp_path / "out")
+
+
+def test_a_disk_without_second_names_takes_whole_copies(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    files = photos(tmp_path / "in")
+    sort_files(tmp_path / "out", files, "move")
+    assert contents(tmp_path / "out") == [f"photo {i}".encode() for i in range(6)]
+    assert undo_moves(tmp_path / "out") == 6
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from aezsl.formats import sorted_folders
+calls, at = 0, int(sys.argv[3])
+def dying(function):
+    def call(*arguments, **options):
+        global calls
+        calls += 1
+        if calls == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments, **options)
+    return call
+os.link, os.fsync, Path.unlink = dying(os.link), dying(os.fsync), dying(Path.unlink)
+files = dict(line.split("\\t") for line in Path(sys.argv[2]).read_text().splitlines())
+sorted_folders.sort_files(Path(sys.argv[1]), files, "move")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", [1, 2, 3, 5, 8])
+def test_a_kill_loses_no_photo(tmp_path, at):
+    files = photos(tmp_path / "in")
+    (tmp_path / "plan").write_text("\n".join(f"{place}\t{file}" for place, file in files.items()))
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "out"), str(tmp_path / "plan"), str(at)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert contents(tmp_path) == [f"photo {i}".encode() for i in range(6)]
+    undo_moves(tmp_path / "out")
+    assert contents(tmp_path / "in") == [f"photo {i}".encode() for i in range(6)]
