@@ -23,6 +23,7 @@ from PIL import Image
 from aezsl import cluster as cluster_module
 from aezsl.cluster import ClusterError, connected, first_finished, is_elsewhere
 from aezsl.data.vector_store import VectorStore
+from aezsl.encoders.images.backbones import ExtractionSettings
 from aezsl.encoders.images.extraction import extract_to_store
 from aezsl.errors import DataError, ParameterError
 from aezsl.machine.workers import Workers, workers, working_on
@@ -226,7 +227,7 @@ def stored_ids(store):
 
 
 def extract(images, store, mark):
-    settings = {"batch_size": 2, "shard_size": 4, "on_error": "fail"}
+    settings = ExtractionSettings(batch_size=2, shard_size=4)
     return extract_to_store(DyingBackbone(mark), images, store, settings)[0].fingerprint
 
 
@@ -437,7 +438,7 @@ class WaitingBackbone:
 
 
 def extract_waiting(images, store, log, waits):
-    settings = {"batch_size": 2, "shard_size": 4, "on_error": "fail"}
+    settings = ExtractionSettings(batch_size=2, shard_size=4)
     return extract_to_store(WaitingBackbone(log, waits), images, store, settings)[0].fingerprint
 
 

@@ -4,7 +4,8 @@ import pytest
 from kedro.validation import TypeExtractor
 from omegaconf import OmegaConf
 
-from aezsl.config import page, schema
+from aezsl.commands import pages
+from aezsl.config import schema
 from aezsl.encoders.texts.semantics import KINDS, EmbeddingSettings, source_settings
 from aezsl.errors import ParameterError
 from aezsl.methods import METHODS, method_class
@@ -149,9 +150,10 @@ def test_every_setting_is_explained(section):
     assert [name for name, field in section.model_fields.items() if not field.description] == []
 
 
-def test_the_page_lists_them_as_they_are():
-    text = (ROOT / page.PAGE).read_text(encoding="utf-8")
-    assert page.make_page(text) == text, "python -m aezsl.config.page"
+@pytest.mark.parametrize("page", pages.PAGES)
+def test_the_pages_list_what_there_is(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert pages.with_list(page, text) == text, "python -m aezsl.commands.pages"
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "auto"])

@@ -13,7 +13,7 @@ from PIL import Image
 import aezsl
 from aezsl.data.normalise import Normaliser
 from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
-from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.backbones import ExtractionSettings, make_backbone, named_backbones
 from aezsl.encoders.images.encoder import make_encoder
 from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.encoder import load_encoder
@@ -82,7 +82,10 @@ def test_one_line_answers_in_the_order_of_the_library_s_own_pipeline(folders):
     pictures = [Image.fromarray(rng.integers(0, 255, (40, 60, 3), dtype=np.uint8)) for _ in range(3)]
     labels = ["a red fox", "a melon", "green", "the round fruit"]
     part = {"backbone": folder, "weights": "default", "layer": None}
-    encoder, sources = make_encoder(part), with_fingerprints([{"kind": "text", "encoder": folder}])
+    encoder, sources = (
+        make_encoder(ExtractionSettings(backbone=folder)),
+        with_fingerprints([{"kind": "text", "encoder": folder}]),
+    )
     features, vectors = encoder.load()(pictures), embed_classes(CLASSES, sources)
     recipe = Recipe(
         backbone={"parts": [part], "fingerprint": encoder.vectors.fingerprint},
@@ -192,10 +195,10 @@ def test_weights_in_half_precision_are_computed_with_in_single(dtype, tmp_path, 
 def test_a_changed_weight_is_noticed_by_every_reader(tmp_path):
     """One bit of the file, its size and date as before: by features, by vectors of classes, by a recipe of both."""
     folder = save_pair(tmp_path, seed=1)
-    settings = {"backbone": folder, "weights": "default", "layer": None}
+    settings = ExtractionSettings(backbone=folder)
     sources = with_fingerprints([{"kind": "text", "encoder": folder}])
     encoder = make_encoder(settings)
-    backbone = {"parts": [settings], "fingerprint": encoder.vectors.fingerprint}
+    backbone = {"parts": named_backbones(settings), "fingerprint": encoder.vectors.fingerprint}
     recipe, _ = make_recipe(backbone=backbone, sources=sources)
     assert recipe.make_encoder().vectors == encoder.vectors
     embed_classes(CLASSES, sources)

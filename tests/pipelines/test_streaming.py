@@ -27,7 +27,10 @@ from aezsl.data.vector_store import VectorStore
 from aezsl.pipelines.method.nodes import adapt, fit_by_epochs, rank_targets
 from aezsl.encoders.assembly import assemble_problem
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
+from aezsl.data.normalise import NormaliseSettings
 from aezsl.data.vectors import Vectors
+from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.texts.semantics import EmbeddingSettings
 folder, allowed = Path(sys.argv[1]), int(sys.argv[2])
 split, classes = pd.read_parquet(folder / "split.parquet"), pd.read_parquet(folder / "classes.parquet")
 held = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
@@ -37,8 +40,8 @@ store = MappedArraysDataset(filepath=str(folder / "mapped")).load()
 semantics = Vectors(classes["class_name"].to_numpy(), np.random.default_rng(0).normal(size=(len(classes), 6)))
 problem, summary, recipe = assemble_problem(
     features=features, semantics=semantics, classes=classes, split=split, unreadable={}, attribute_names=[],
-    normalise={"features": ["sqrt", "centre", "l2"], "semantics": ["l2"]},
-    extraction={"backbone": "file", "weights": "", "layer": None}, embedding={"sources": []}, store=store,
+    normalise=NormaliseSettings(features=["sqrt", "centre", "l2"], semantics=["l2"]),
+    extraction=ExtractionSettings(backbone="file"), embedding=EmbeddingSettings(), store=store,
     setting="zsl",
 )
 parameters = {"epochs": 1, "batch_size": 2048, "validation_fraction": 0.0}

@@ -10,6 +10,7 @@ from aezsl.errors import DataError, ParameterError
 from aezsl.hooks.closing import _registered
 from aezsl.methods import make_method
 from aezsl.pipelines.predict.nodes import load_named
+from aezsl.reporting.names import PredictSettings
 from aezsl.serving.model_file import load_registered
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.recipes import make_recipe
@@ -39,7 +40,7 @@ def test_versions_are_kept_and_used_by_predict(tmp_path, monkeypatch, empty_runs
             dataset.save(trained)
             expected[gamma] = trained.answer(data.X_new, recipe.targets()).scores[:, 0]
         for version, scores in zip((1, 2), expected.values(), strict=True):
-            settings = {"model": f"models:/bird's/{version}", "method": "eszsl"}
+            settings = PredictSettings(model=f"models:/bird's/{version}", method="eszsl")
             found = load_named(None, settings)
             np.testing.assert_allclose(found.answer(data.X_new, found.recipe.targets()).scores[:, 0], scores)
         assert dataset.registered == "models:/bird's/2"

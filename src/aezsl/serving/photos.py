@@ -104,7 +104,7 @@ def make_photo_model(network: str = NETWORK) -> TrainedModel:
     return TrainedModel(AEZSLHeads().fit(seen), recipe, CONFIDENCE)
 
 
-#: Found on photos of ImageNet's classes that were held out (``python -m tests.benchmarks.bench_photo_choice``): with this
-#: temperature probabilities hold (calibration error 1.6%). The threshold is for one photo of four that shows none of the
-#: labels; it keeps four of five right names, and refuses seven of ten photos whose label is taken away.
+#: Found on photos of ImageNet's classes that were held out (``python -m tests.benchmarks.bench_photo_choice``).
+#: With this temperature probabilities hold: the calibration error is 1.6%. The threshold is for one photo of four that
+#: shows none of the labels: it keeps four of five right names, and refuses seven of ten photos without their label.
 CONFIDENCE = Confidence(temperature=1.0, threshold=0.45)
