@@ -115,7 +115,8 @@ class ConfigLoader(OmegaConfigLoader):
                     f"the name of the data must be its own, got {benchmark!r}, under which --env={env} keeps its "
                     "results: they would mix"
                 )
-        trainable = [*(in_setting(name, setting) for setting in SETTINGS for name in METHODS), "daezsl_end_to_end"]
+        trainable = [in_setting(name, setting) for setting in SETTINGS for name in (*METHODS, "photos_own")]
+        trainable.append("daezsl_end_to_end")
         if method not in trainable:
             near = get_close_matches(str(method or "").lower(), trainable, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(METHODS)}"
