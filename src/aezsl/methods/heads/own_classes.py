@@ -10,7 +10,7 @@ from aezsl.methods.core.checks import check_labels, check_rows, check_semantics
 from aezsl.methods.heads.seen_classifiers import SeenClassifiers
 
 #: Chosen on ImageNet's classes that were held out (``python -m tests.benchmarks.bench_own_knowledge choose``).
-RIDGE = 0.3
+RIDGE = 0.6
 
 #: Steps at most; a few dozen are enough.
 STEPS = 200
