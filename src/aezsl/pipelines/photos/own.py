@@ -40,8 +40,8 @@ class OwnSettings(Settings):
     """networks: the classes in the last layer of the network are seen classes, too. none: only own classes are, of
     which there must be two; so it is wherever classes are described by numbers and not by texts."""
     ridge: Positive = RIDGE
-    """How little own classes count against those of the network: the penalty on their classifiers. 0.3 to 1 were
-    equally good on classes of ImageNet that were held out, below and above fewer names were right."""
+    """How little own classes count against those of the network: the penalty on their classifiers. The default was best
+    on held-out classes of ImageNet, seen and unseen together; 0.3 to 1 were within a point of it."""
 
 
 def uses_networks(own: OwnSettings, classes: pd.DataFrame) -> bool:
