@@ -4,11 +4,10 @@ import pytest
 from kedro.validation import TypeExtractor
 from omegaconf import OmegaConf
 
-from aezsl.config import page, schema
+from aezsl.config import schema
 from aezsl.encoders.texts.semantics import KINDS, EmbeddingSettings, source_settings
 from aezsl.errors import ParameterError
 from aezsl.methods import METHODS, method_class
-from tests.helpers import ROOT
 from tests.helpers.pipelines import registered
 
 
@@ -147,11 +146,6 @@ def test_what_another_environment_reads_is_refused_with_its_name():
 @pytest.mark.parametrize("section", schema.shared_sections().values(), ids=lambda section: section.__name__)
 def test_every_setting_is_explained(section):
     assert [name for name, field in section.model_fields.items() if not field.description] == []
-
-
-def test_the_page_lists_them_as_they_are():
-    text = (ROOT / page.PAGE).read_text(encoding="utf-8")
-    assert page.make_page(text) == text, "python -m aezsl.config.page"
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "auto"])
