@@ -53,7 +53,7 @@ def test_the_readme_and_the_checks_run_the_same_tests():
     assert f"pip install -e '.[test]' && {commands[0]}\n" in README
 
 
-def test_the_map_of_the_code_has_every_package_in_the_order_of_the_layers():
+def test_the_page_of_the_code_has_every_package_in_the_order_of_the_layers():
     page = (ROOT / "src/aezsl/README.md").read_text(encoding="utf-8")
     packages = page.partition("## Packages")[2].partition("\n## ")[0]
     rows = [

@@ -38,6 +38,9 @@ SHARED = ("selection", "confidence", "evaluation", "gallery", "calibration")
 #: DAEZSL from images, its network trained with it.
 END_TO_END = "daezsl_end_to_end"
 
+#: The photo model with own classes.
+OWN = "photos_own"
+
 #: What a method leaves to look at: last part of a dataset's name -> what it is.
 OF_METHODS = {
     "gallery": "picture",
@@ -108,6 +111,17 @@ def create_end_to_end_pipeline() -> Pipeline:
     return pipeline(stages, namespace=END_TO_END, inputs=shared & stages.inputs(), parameters=parameters)
 
 
+def create_own_pipeline(setting: Setting) -> Pipeline:
+    """Own images beside what a network knows, ranked and evaluated as every method is; nothing is left to calibrate."""
+    stages = photos.create_own(setting) + Pipeline([create_ranking_node(setting)], tags="training")
+    evaluated = evaluation.create_pipeline("aezsl_heads", setting)
+    stages += Pipeline([node for node in evaluated.nodes if "calibration" not in node.outputs])
+    shared = {"images", "semantics", "classes", "split", "attribute_names", "candidates"}
+    parameters = {name: name for name in stages.inputs() if name.startswith("params:")}
+    name = in_setting(OWN, setting)
+    return pipeline(stages, namespace=name, inputs=shared & stages.inputs(), parameters=parameters)
+
+
 def union(*pipelines: Pipeline) -> Pipeline:
     """All nodes of some pipelines, which may share some; added one by one, all would be sorted again each time."""
     return Pipeline({node for one in pipelines for node in one.nodes})
@@ -140,9 +154,10 @@ def _large_scale() -> Pipeline:
     return union(*map(whole_pipeline, names), evaluation.create_large_scale_pipeline(names))
 
 
-def _from_images() -> Pipeline:
+def _from_images(own: Callable[[], Pipeline]) -> Pipeline:
+    """Raw files -> metrics, by a pipeline that makes features of its own."""
     stages = (ingestion, semantic_embedding)
-    return union(*(stage.create_pipeline() for stage in stages), create_end_to_end_pipeline())
+    return union(*(stage.create_pipeline() for stage in stages), own())
 
 
 @cache
@@ -188,7 +203,11 @@ ENTRIES = (
         _large_scale,
         shows={"large_scale_table": "table"},
     ),
-    Entry(END_TO_END, "DAEZSL from images, its network learning with it", _from_images),
+    Entry(
+        END_TO_END,
+        "DAEZSL from images, its network learning with it",
+        partial(_from_images, create_end_to_end_pipeline),
+    ),
     Entry("qualitative", "where AEZSL is right and ESZSL wrong, and why", _qualitative),
     Entry(
         "table1",
@@ -208,6 +227,16 @@ ENTRIES = (
         photos.create_pipeline,
         "prediction",
         {"photo_gallery": "picture", "photo_names": "all names", "photo_table": "what weights gain"},
+    ),
+    *(
+        Entry(
+            in_setting(OWN, setting),
+            f"own images, the classes of a network being seen classes too: {what}",
+            partial(_from_images, partial(create_own_pipeline, setting)),
+        )
+        for setting, what in zip(
+            SETTINGS, ("any number of own ones will do", "known and new ones together"), strict=True
+        )
     ),
     Entry("report", "one page of whatever has been run", reporting.create_pipeline, "report", {"report_page": "page"}),
     Entry(

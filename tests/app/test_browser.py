@@ -1,27 +1,21 @@
 """The page in a real browser: upload, edit, refine, ask why, teach. Skipped where there is no Chromium."""
 
 import shutil
-import socket
 import sys
-import threading
 import time
 import urllib.request
 from dataclasses import replace
 
 import pytest
-import uvicorn
 from PIL import Image
 
 from aezsl.app import handlers, visitors
-from aezsl.app.library import Library
-from aezsl.app.server import HOST, make_app
 from aezsl.formats.images import read_image
 from aezsl.serving.trained import TrainedModel
+from tests.helpers.chromium import Page, chromium, require_chromium, served
 from tests.helpers.colours import COLOURS, encode, make_place, picture
 
 pytestmark = pytest.mark.slow
-
-BROWSER, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), shutil.which("chromedriver")
 
 #: Stands in for the training; that of slow_colours takes long enough to open the page again meanwhile.
 TRAINING = """
@@ -34,8 +28,7 @@ time.sleep(5 if "slow" in sys.argv[1] else 0)
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    if not BROWSER or not DRIVER:
-        pytest.skip("there is no chromium with chromedriver here (apt-get install chromium chromium-driver)")
+    require_chromium()
     stand_in = (sys.executable, "-c", TRAINING, "{name}")
     return replace(make_place(tmp_path_factory.mktemp("colours"), ("eszsl_t", "eszsl")), training=stand_in)
 
@@ -43,39 +36,21 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(place):
     """The page of a small project, served by a thread of this process."""
-    with socket.socket() as probe, pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainedModel, "encode", lambda self: encode)
         found = {
             "link": "http://127.0.0.1:5000/#/experiments/1/runs/7",
             "metrics": {"Per class": 0.23437, "Hit@5": 1.0},
         }
         patch.setattr(handlers, "measured", lambda *of: found)
-        probe.bind((HOST, 0))
-        port = probe.getsockname()[1]
-        probe.close()
-        server = uvicorn.Server(uvicorn.Config(make_app(Library(place)), host=HOST, port=port, log_level="warning"))
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.05)
-        yield f"http://{HOST}:{port}/"
-        server.should_exit = True
-        thread.join(30)
+        with served(place) as address:
+            yield address
 
 
 @pytest.fixture(scope="module")
 def browser(address):
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=400,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.fixture
@@ -87,38 +62,6 @@ def page(browser, address):
     yield page
     complaints = [entry["message"] for entry in browser.get_log("browser")]
     assert complaints == []
-
-
-class Page:
-    """What a visitor sees and does."""
-
-    def __init__(self, browser):
-        self.browser = browser
-
-    def until(self, true):
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        WebDriverWait(self.browser, 60, 0.05).until(lambda _: true())
-
-    def all(self, selector):
-        return self.browser.find_elements("css selector", selector)
-
-    def count(self, selector):
-        return len(self.all(selector))
-
-    def text(self, selector):
-        return self.browser.execute_script("return document.querySelector(arguments[0]).textContent", selector)
-
-    def press(self, selector):
-        """As a keyboard does: a button that cannot be reached or is hidden is not pressed."""
-        from selenium.webdriver.common.keys import Keys
-
-        self.all(selector)[0].send_keys(Keys.ENTER)
-
-    def type(self, selector, text):
-        field = self.all(selector)[0]
-        field.clear()
-        field.send_keys(text)
 
 
 @pytest.fixture

@@ -81,8 +81,8 @@ def test_the_page_loads_nothing_from_elsewhere_and_never_says_how_it_is_made(pag
 
 def test_all_models_are_offered_the_chosen_one_first(page):
     answer = ask(page, "models")
-    assert [one["id"] for one in answer["models"]] == [MODEL, "colours/aezsl", "colours/eszsl_t"]
-    assert [one["refines"] for one in answer["models"]] == [False, False, True]
+    assert [one["id"] for one in answer["models"]] == [MODEL, "colours/aezsl", "colours/eszsl_t", "photos"]
+    assert [one["refines"] for one in answer["models"]] == [False, False, True, True]
     about = ask(page, "model")
     assert about["classes"] == NEW
     assert about["known"] == [name for name, (role, _, _) in COLOURS.items() if role == "seen"]
@@ -120,6 +120,21 @@ def test_an_edited_description_changes_the_shares(page):
     assert before["names"][0] == "plum"
     assert after["names"][0] == "lemon"
     assert best(page, photo, [*edited, ["wine", "red blue"]]) != ["plum"]
+
+
+def test_a_class_without_a_description_is_the_known_one_or_described_by_its_name(page):
+    photo = send(page, picture("plum"))["photo"]
+    described = ask(page, "scores", photos=[photo], classes=NEW)["answers"]
+    assert ask(page, "scores", photos=[photo], classes=[[name, ""] for name, _ in NEW])["answers"] == described
+    assert best(page, photo, [["red blue dark", ""], ["green pale", ""]]) == ["red blue dark"]
+
+
+def test_photos_are_sorted_into_folders_by_name(page):
+    photos = [send(page, picture(name, shade))["photo"] for name, shade in (("plum", 0), ("teal", 0), ("plum", 5))]
+    about = {"photos": photos, "classes": NEW}
+    answer = ask(page, "places", files=["a.png", "a.png", "a.png"], **about)
+    assert answer["places"] == ["plum/a.png", "teal/a.png", "plum/a (2).png"]
+    assert "every photo" in refused(page, "places", files=["a.png"], **about)
 
 
 def test_a_class_that_is_renamed_needs_no_new_solution(place):
@@ -193,7 +208,6 @@ def test_what_is_wrong_is_said_in_a_sentence(page, monkeypatch):
     assert "cannot be read as an image" in send(page, b"nonsense", status=400)["error"]
     assert "1 to 300 classes" in refused(page, "scores", photos=[photo], classes=[])
     assert "two classes called 'plum'" in refused(page, "scores", photos=[photo], classes=[*NEW, NEW[0]])
-    assert "has no description" in refused(page, "scores", photos=[photo], classes=[["fig", " "]])
     assert "needs a name" in refused(page, "scores", photos=[photo], classes=[["", "red"]])
     assert "more than 5000 characters" in refused(page, "scores", photos=[photo], classes=[["fig", "red " * 2000]])
     assert "list of pairs" in refused(page, "scores", photos=[photo], classes="plum")

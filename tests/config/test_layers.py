@@ -52,7 +52,12 @@ def test_no_dataset_is_made_from_a_later_layer(env):
 
 @pytest.mark.parametrize(
     ("name", "layer"),
-    [("images", "primary"), ("aezsl.model", "models"), ("gzsl_aezsl.calibration", "models"), ("aezsl.none", None)],
+    [
+        ("images", "primary"),
+        ("aezsl.model", "models"),
+        ("gzsl_aezsl.calibration", "model_output"),
+        ("aezsl.none", None),
+    ],
 )
 def test_layers_are_found_by_name_and_by_pattern(name, layer):
     assert layer_finder("base")(name) == (-1 if layer is None else LAYERS.index(layer))

@@ -36,8 +36,9 @@ def test_a_page_without_a_place_for_the_table_is_refused():
 
 def test_the_example_runs():
     data = make_synthetic()
-    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
+    code, photos = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
     names = {"X": data.X, "y": data.y, "S": data.S, "X_new": data.X_new, "S_target": data.S_new}
     exec(code, names)
+    compile(photos, "photos", "exec")  # it runs with real features: tests/methods/test_heads.py
     np.testing.assert_array_equal(names["labels"], (data.X_new @ names["P"]).argmax(axis=1))
     assert names["ranking"].classes.shape == (len(data.X_new), 5)

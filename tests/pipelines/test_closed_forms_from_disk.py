@@ -12,7 +12,14 @@ from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.problem import Problem
 from aezsl.machine.workers import Workers, working_on
 from aezsl.methods import METHODS, make_method
-from aezsl.selection import SelectionStore, class_folds, cross_validate, grid_points, select_parameters
+from aezsl.selection import (
+    SelectionSettings,
+    SelectionStore,
+    class_folds,
+    cross_validate,
+    grid_points,
+    select_parameters,
+)
 from tests.helpers.projects import environment
 from tests.synthetic import make_synthetic
 
@@ -73,7 +80,9 @@ def test_any_number_of_workers_selects_and_learns_the_same_bits(monkeypatch, tmp
             seen = data.X.astype(np.float32), data.y, data.S, names[: len(data.S)]
             problem = Problem("zsl", *seen, *data[3:], names[len(data.S) :], ids)
             store = SelectionStore(tmp_path / f"{n}.csv")
-            chosen = select_parameters("eszsl", problem, {}, FEW["eszsl"], SETTINGS, store).parameters
+            chosen = select_parameters(
+                "eszsl", problem, {}, FEW["eszsl"], SelectionSettings(**SETTINGS), store
+            ).parameters
             states.append(make_method("eszsl", **chosen).fit(*seen[:3]).W_)
     np.testing.assert_array_equal(states[0], states[1])
     np.testing.assert_array_equal(states[0], states[2])

@@ -56,7 +56,7 @@ def test_names_that_differ_by_capital_letters_alone_have_folders_of_their_own():
 def test_names_of_any_script_stay_as_they_are_and_long_ones_are_cut():
     names = ["तोता", "तोती", "鳥" * 90, "a/b"]
     rows = [(f"{number}.png", name, False, "x") for number, name in enumerate(names)]
-    folders = [file.split("/")[0] for file in sort_images(table(*rows), {"sorted": "copies"}).files]
+    folders = [file.split("/")[0] for file in sort_images(table(*rows), PredictSettings(sorted="copies")).files]
     assert folders[:2] == names[:2]
     assert folders[2].startswith("鳥鳥")
     assert len(folders[2].encode()) < 255

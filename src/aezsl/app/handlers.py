@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from aezsl.app.lessons import Lessons
-from aezsl.app.library import LARGE, SMALL, Library, is_open, measured
+from aezsl.app.library import CREDITS, LARGE, Library, is_open, measured
 from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME, Described, OpenModel
 from aezsl.app.visitors import MAX_PHOTOS, Visitor
 from aezsl.app.why import explain
@@ -14,8 +14,10 @@ from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.formats.class_table import composed
+from aezsl.formats.sorted_folders import sorted_places
 from aezsl.reporting.pictures import data_uri
 from aezsl.selection.folds import LEAST_SEEN
+from aezsl.serving.photos import PHOTOS
 from aezsl.serving.requests import MAX_DESCRIPTION, MAX_IMAGE
 
 #: Names in a line of the downloaded table.
@@ -36,6 +38,7 @@ class Handlers:
             "forget": self.forget,
             "scores": self.scores,
             "table": self.table,
+            "places": self.places,
             "why": self.why,
             "runs": self.runs,
             "begin": self.begin,
@@ -50,7 +53,7 @@ class Handlers:
         self._lessons.close()
 
     def models(self, visitor: Visitor, asked: Asked) -> Answer:
-        """All trained models, the one to begin with first, and what a visitor may send."""
+        """All models, the one to begin with first, and what a visitor may send."""
         names = self.library.names()
         limits = {"photos": MAX_PHOTOS, "bytes": MAX_IMAGE, "classes": MAX_CLASSES, "name": MAX_NAME}
         return {
@@ -65,14 +68,14 @@ class Handlers:
     def model(self, visitor: Visitor, asked: Asked) -> Answer:
         """What the page shows of a model: its classes, its examples, what can be done with it."""
         model, name = self._model(asked)
-        classes = model.prefilled()
-        examples = self.library.pictures(name).examples([own for own, _ in classes])
         return {
-            "classes": classes,
+            "classes": model.prefilled(),
             "describable": model.describable,
             "known": model.names("seen"),
             "n_new": len(model.names("unseen")),
-            "examples": [data_uri(path, SMALL) for path in examples],
+            "examples": [data_uri(path, LARGE) for path in self.library.examples(name)],
+            "by_words": bool(model.words),
+            "credits": CREDITS if name == PHOTOS else "",
         }
 
     def photo(self, visitor: Visitor, content: bytes, name: str) -> Answer:
@@ -88,8 +91,7 @@ class Handlers:
 
     def example(self, visitor: Visitor, asked: Asked) -> Answer:
         """Look at one of the examples of a model, or with this model at one ``of`` another."""
-        model, name = self._model({"model": asked.get("of", asked.get("model"))})
-        examples = self.library.pictures(name).examples([own for own, _ in model.prefilled()])
+        examples = self.library.examples(self._model({"model": asked.get("of", asked.get("model"))})[1])
         number = asked.get("number")
         if not isinstance(number, int) or not 0 <= number < len(examples):
             raise DataError(f"expected the number of an example below {len(examples)}, got {number!r}")
@@ -101,13 +103,13 @@ class Handlers:
         return {}
 
     def scores(self, visitor: Visitor, asked: Asked) -> Answer:
-        """Names of photos, best first; where they were refined, what that changed."""
+        """Names of photos, best first, and why not to trust them; where they were refined, what that changed."""
         model = self._model(asked)[0]
         classes, photos = self._classes(asked, model), _photos(asked)
         features = visitor.features(photos, model)
-        answers = model.name(features, classes)
+        answers, doubts = model.name(features, classes), model.doubts(classes)
         if not asked.get("refine"):
-            return {"answers": answers}
+            return {"answers": answers, "doubts": doubts}
         refined = model.name(features, classes, refine=True)
         pairs = [(before["names"][0], after["names"][0]) for before, after in zip(answers, refined, strict=True)]
         changed = [
@@ -115,25 +117,32 @@ class Handlers:
             for place, (before, after) in enumerate(pairs)
             if before != after
         ]
-        return {"answers": refined, "changed": changed}
+        return {"answers": refined, "doubts": doubts, "changed": changed}
 
     def table(self, visitor: Visitor, asked: Asked) -> Answer:
         """The same as CSV, which a spreadsheet opens without computing anything."""
-        files = asked.get("files")
-        answers = self.scores(visitor, asked)["answers"]
-        if not isinstance(files, list) or len(files) != len(answers) or not all(isinstance(f, str) for f in files):
-            raise DataError("expected the name of the file of every photo")
         lines = []
-        for file, answer in zip(files, answers, strict=True):
-            line: dict[str, Any] = {
-                "file": file,
-                "name": NONE_OF_THESE if answer["none_of_these"] else answer["names"][0],
-            }
+        for file, name, answer in self._named_files(visitor, asked):
+            line: dict[str, Any] = {"file": file, "name": name}
             for place, (own, share) in enumerate(zip(answer["names"], answer["probabilities"], strict=True), start=1):
                 if place <= TABLE_NAMES:
                     line |= {f"name_{place}": own, f"probability_{place}": round(share, 4)}
             lines.append(line)
         return {"csv": escape_formulas(pd.DataFrame(lines)).to_csv(index=False)}
+
+    def places(self, visitor: Visitor, asked: Asked) -> Answer:
+        """Where every photo belongs among folders by name; the page has the photos and fills the folders itself."""
+        files, names, _ = zip(*self._named_files(visitor, asked), strict=True)
+        return {"places": sorted_places(files, names)}
+
+    def _named_files(self, visitor: Visitor, asked: Asked) -> list[tuple[str, str, Answer]]:
+        """The file, the name and the answer of every photo."""
+        files = asked.get("files")
+        answers = self.scores(visitor, asked)["answers"]
+        if not isinstance(files, list) or len(files) != len(answers) or not all(isinstance(f, str) for f in files):
+            raise DataError("expected the name of the file of every photo")
+        names = [NONE_OF_THESE if answer["none_of_these"] else answer["names"][0] for answer in answers]
+        return list(zip(files, names, answers, strict=True))
 
     def why(self, visitor: Visitor, asked: Asked) -> Answer:
         """What speaks for one name of a photo and against another."""
@@ -146,6 +155,8 @@ class Handlers:
     def runs(self, visitor: Visitor, asked: Asked) -> Answer:
         """What was measured of a model on test images, and what opens the page of the runs where nobody has."""
         _, name = self._model(asked)
+        if name == PHOTOS:
+            return {"measured": {}, "command": ""}
         place = self.library.place
         benchmark, method = name.split("/", 1)
         found = measured(place.tracking, place.runs_page, benchmark, method, place.problem_of(name))

@@ -5,6 +5,7 @@ import socket
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -19,6 +20,7 @@ from aezsl.evaluation.metrics import METRICS
 from aezsl.methods import METHODS, MethodRun
 from aezsl.reporting.pictures import data_uri
 from aezsl.serving.model_file import ModelFolder
+from aezsl.serving.photos import PHOTOS, photo_model
 
 #: Models in memory together.
 KEPT_MODELS = 4
@@ -29,6 +31,20 @@ MAX_RUNS = 200
 #: Photos offered to those who have none at hand, and widths of pictures in pixels.
 EXAMPLES, SMALL, LARGE = 8, 160, 420
 
+#: What the photo model chooses among at first.
+WORDS = ("a cat", "a dog", "a cup of coffee", "a rocket", "a temple", "a flower", "a person")
+
+#: Photos that installed packages carry and that may be shown, and whose they are.
+INSTALLED = (
+    "sklearn/datasets/images/china.jpg",
+    "sklearn/datasets/images/flower.jpg",
+    "matplotlib/mpl-data/sample_data/grace_hopper.jpg",
+)
+CREDITS = (
+    "Photos: a temple by danielbuechele and a flower by vultilion, both CC BY 2.0, from scikit-learn; "
+    "Grace Hopper, public domain, from matplotlib."
+)
+
 
 @dataclass(frozen=True)
 class Place:
@@ -37,7 +53,7 @@ class Place:
     root: Path  # of the project
     models: Path  # <method>/model.npz
     tables: Path  # images.parquet and split.parquet
-    method: str  # whose model is shown first
+    method: str = ""  # whose model is shown first; without one it is the photo model
     tracking: str = ""  # where MLflow keeps runs
     training: tuple[str, ...] = ()  # the command that trains on a collection, {name}; without it nothing is taught
     runs_page: str = ""  # where MLflow's own page is, when somebody opens it
@@ -102,7 +118,7 @@ class Pictures:
 
 
 class Library:
-    """All trained models of a project, by ``benchmark/method``; those of the chosen benchmark come first."""
+    """The photo model, and all trained models of a project by ``benchmark/method``, the chosen benchmark's first."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -115,28 +131,36 @@ class Library:
         chosen, models = self.place.benchmark, self.place.models
         benchmarks = sorted(path.name for path in models.parent.glob("*") if path.is_dir() and path.name != chosen)
         found = [f"{one}/{name}" for one in (chosen, *benchmarks) for name in self._folder(one).trained()]
-        found = [name for name in found if _run(name).entry]
-        return sorted(found, key=lambda name: name != f"{chosen}/{self.place.method}")
+        found = [*(name for name in found if _run(name).entry), PHOTOS]
+        first = f"{chosen}/{self.place.method}" if self.place.method else PHOTOS
+        return sorted(found, key=lambda name: name != first)
 
     def label(self, name: str) -> str:
         """What the page calls a model."""
+        if name == PHOTOS:
+            return "Any photo, any words"
         run = _run(name)
         both = " (known and new classes)" if run.setting == "gzsl" else ""
         return f"{METHODS[run.method].label}{both}, {name.partition('/')[0]}"
 
     def refines(self, name: str) -> bool:
         """Whether a model can learn from the photos it is to name."""
-        return METHODS[_run(name).method].pool
+        return name == PHOTOS or METHODS[_run(name).method].pool
 
     def open(self, name: str) -> OpenModel:
         """A model, read from disk where it is not in memory as it is there."""
         if name not in self.names():
             raise DataError(f"there is no trained model {name!r}: choose one of the list")
         benchmark, _, method = name.partition("/")
-        key = name, (self._folder(benchmark).folder / method / "model.npz").stat().st_mtime
+        file = self._folder(benchmark).folder / method / "model.npz"
+        key = name, 0.0 if name == PHOTOS else file.stat().st_mtime
         with self._lock:
             if key not in self._open:
-                self._open[key] = OpenModel(self._folder(benchmark).load(method))
+                self._open[key] = (
+                    OpenModel(photo_model(), photo_model(together=True), WORDS)
+                    if name == PHOTOS
+                    else OpenModel(self._folder(benchmark).load(method))
+                )
             self._open.move_to_end(key)
             while len(self._open) > KEPT_MODELS:
                 self._open.popitem(last=False)
@@ -150,8 +174,25 @@ class Library:
                 self._pictures[benchmark] = Pictures(self.place.root, self.place.tables.parent / benchmark)
             return self._pictures[benchmark]
 
+    def examples(self, name: str) -> list[Path]:
+        """Photos for those who have none at hand."""
+        if name == PHOTOS:
+            return installed_photos()
+        return self.pictures(name).examples([own for own, _ in self.open(name).prefilled()])
+
     def _folder(self, benchmark: str) -> ModelFolder:
         return ModelFolder(self.place.models.parent / benchmark)
+
+
+def installed_photos() -> list[Path]:
+    """Photos of ``INSTALLED`` that are there."""
+    found = []
+    for name in INSTALLED:
+        package, _, inside = name.partition("/")
+        spec = find_spec(package)
+        if spec and spec.origin and (file := Path(spec.origin).parent / inside).is_file():
+            found.append(file)
+    return found
 
 
 def measured(tracking: str, page: str, benchmark: str, method: str, problem: str = "") -> dict[str, Any]:

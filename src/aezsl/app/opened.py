@@ -34,12 +34,17 @@ LOOKING = Lock()
 
 
 class OpenModel:
-    """A trained model with what it has computed lately. Any number of visitors ask it at once; none changes it."""
+    """A trained model with what it has computed lately. Any number of visitors ask it at once; none changes it.
 
-    def __init__(self, trained: TrainedModel) -> None:
+    together : the same model for photos that are named as a whole, where that is another one.
+    words : names to begin with, for a model that has no unseen classes; names alone suffice to it.
+    """
+
+    def __init__(self, trained: TrainedModel, together: TrainedModel | None = None, words: Sequence[str] = ()) -> None:
         if any(part["backbone"] == "file" for part in trained.recipe.backbone["parts"]):
             raise DataError("this model has learnt from numbers in a file, not from photos: choose another model")
-        self.trained = trained
+        self.trained, self.words = trained, words
+        self._together = together or trained
         self._adapted = lru_cache(maxsize=KEPT_SETS)(self._adapt)
         known = trained.recipe.classes
         texts = known["text"].fillna("") if "text" in known else [""] * len(known)
@@ -64,7 +69,9 @@ class OpenModel:
         return found
 
     def prefilled(self) -> list[Described]:
-        """The classes that the page begins with: the unseen ones of training, as many as it may have."""
+        """The classes that the page begins with: the unseen ones of training, as many as it may have, or words."""
+        if self.words:
+            return [(word, "") for word in self.words]
         return [self._as_described(name) for name in self.names("unseen")[:MAX_CLASSES]]
 
     def _as_described(self, name: str) -> Described:
@@ -81,7 +88,8 @@ class OpenModel:
         try:
             if self.describable:
                 self.targets([("a", "a word")])
-            self.trained.encode()
+            with LOOKING:
+                self.trained.encode()
         except Exception as error:  # whoever needs it will be told in a sentence
             log.warning("not everything that visitors may need can be loaded: %s", error)
 
@@ -97,25 +105,33 @@ class OpenModel:
                 raise DataError(f"there are two classes called {name!r}: give each a name of its own")
             if len(text) > MAX_DESCRIPTION:
                 raise DataError(f"the description of {name!r} has more than {MAX_DESCRIPTION} characters: shorten it")
-            if self.describable and not text:
-                raise DataError(f"{name!r} has no description: say in a few words what it looks like")
             if not self.describable and name not in self._texts:
                 raise DataError(f"this model knows no class {name!r} and cannot read descriptions: pick a known name")
         return tuple(given)
 
     def targets(self, classes: Sequence[Described]) -> NamedClasses:
-        """The numbers of checked classes: those of training where nothing was edited, else of the description."""
+        """The numbers of checked classes: those of training where nothing was edited, else of the description.
+
+        A class without a description is the one of training with its name, else its name describes it.
+        """
         with self._embedding:
             missing = [c for c in classes if c not in self._vectors]
             if len(self._vectors) + len(missing) > KEPT_VECTORS:
                 self._vectors.clear()
                 missing = list(classes)
-            if missing:
-                table = pd.DataFrame(missing, columns=["class_name", "text"])
-                found = self.trained.recipe.targets(table if self.describable else table[["class_name"]])
-                self._vectors |= dict(zip(missing, zip(found.vectors, found.seen.tolist(), strict=True), strict=True))
+            table = pd.DataFrame(missing, columns=["class_name", "text"], dtype=str)
+            is_named = table["text"] == ""
+            for part in (table[~is_named], table.loc[is_named, ["class_name"]]):
+                if len(part):
+                    found = self.trained.recipe.targets(part)
+                    about = zip(found.vectors, found.seen.tolist(), strict=True)
+                    self._vectors |= dict(zip((missing[i] for i in part.index), about, strict=True))
             vectors, seen = zip(*(self._vectors[c] for c in classes), strict=True)
         return NamedClasses([name for name, _ in classes], np.vstack(vectors), np.array(seen))
+
+    def doubts(self, classes: Sequence[Described]) -> list[str]:
+        """Why names among checked classes should not be trusted, each in a sentence."""
+        return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in self.trained.doubts(self.targets(classes))]
 
     def adapted(self, classes: Sequence[Described]) -> TargetClassifier:
         """The classifier of checked classes; those that differ from known ones by their names alone share theirs."""
@@ -135,8 +151,8 @@ class OpenModel:
         rows = self.trained.recipe.features(np.asarray(features, dtype=np.float64))
         classifier = self.adapted(classes)
         if refine:
-            if not self.trained.model.transductive:
+            if not self._together.model.transductive:
                 raise DataError("this model names every photo by itself: choose one that learns from photos to refine")
             with small_products():
-                classifier = self.trained.model.adapt(classifier.S_target, rows)
+                classifier = self._together.model.adapt(classifier.S_target, rows)
         return self.trained.answer_rows(rows, self.targets(classes), classifier).page()

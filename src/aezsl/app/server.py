@@ -9,6 +9,7 @@ from asyncio import TimerHandle, Transport
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import h11
@@ -80,13 +81,11 @@ def make_app(library: Library) -> Starlette:
 
 
 def serve(place: Place, listening: socket.socket) -> None:
-    """Load the model to begin with, then serve the page until the command is interrupted."""
+    """Serve the page until the command is interrupted; the model to begin with is loaded meanwhile."""
     import uvicorn
 
     library = Library(place)
-    library.open(library.names()[0]).warm_up()
-    if torch := sys.modules.get("torch"):  # loaded where descriptions are read by a network
-        torch.set_num_threads(1)  # a sentence is too little work for two threads, which wait for each other
+    Thread(target=_warm_up, args=(library,), daemon=True).start()
     app = make_app(library)
     config = uvicorn.Config(app, http=ImpatientProtocol, log_level="warning", timeout_graceful_shutdown=PATIENCE)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks to stay
@@ -95,6 +94,15 @@ def serve(place: Place, listening: socket.socket) -> None:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:  # how the page is closed
         log.debug("closed")
+
+
+def _warm_up(library: Library) -> None:
+    try:
+        library.open(library.names()[0]).warm_up()
+    except AezslError as error:  # whoever asks for the model is told the same
+        log.warning("the model cannot be loaded: %s", error)
+    if torch := sys.modules.get("torch"):  # loaded where descriptions are read by a network
+        torch.set_num_threads(1)  # a sentence is too little work for two threads, which wait for each other
 
 
 class ImpatientProtocol(H11Protocol):

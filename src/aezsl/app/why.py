@@ -1,4 +1,4 @@
-"""Why a photo is called by one name and not by another: attributes, and the seen classes nearest to either."""
+"""Why a photo is called by one name and not by another: attributes, and the seen classes behind either."""
 
 from typing import Any
 
@@ -10,11 +10,13 @@ from aezsl.arrays import Array
 from aezsl.errors import DataError
 from aezsl.methods import LinearClassifier, TargetClassifier
 from aezsl.methods.aezsl.classifier import AEZSLClassifier
+from aezsl.methods.core.classifiers import ScoringClassifier
 from aezsl.methods.eszsl import ESZSL
+from aezsl.methods.heads.methods import AEZSLHeads
 from aezsl.reporting.explanations import named_dimensions, seen_cosines
 
-#: Attributes that are shown, and seen classes per name.
-ATTRIBUTES, NEIGHBOURS = 8, 5
+#: Attributes that are shown, seen classes per name, and classes that a label covers.
+ATTRIBUTES, NEIGHBOURS, COVERED = 8, 5, 3
 
 
 def explain(
@@ -24,9 +26,12 @@ def explain(
     names = [name for name, _ in classes]
     if first not in names or second not in names or first == second:
         raise DataError("expected two different names among the classes: choose them from the list")
-    rows = model.trained.recipe.features(np.asarray(features[None], dtype=np.float64))
     classifier = model.adapted(classes)
     places = names.index(first), names.index(second)
+    if isinstance(classifier, ScoringClassifier) and isinstance(classifier.model, AEZSLHeads):
+        covers = [_covered(model, classifier.parts["shares"][place]) for place in places]
+        return {"covers": dict(zip((first, second), covers, strict=True))}
+    rows = model.trained.recipe.features(np.asarray(features[None], dtype=np.float64))
     sides = [_neighbours(model, classifier.S_target[place]) for place in places]
     together = sorted({name for side in sides for name, _ in side})
     likeness = _likeness(model, rows, together)
@@ -45,6 +50,12 @@ def explain(
     }
     weighs = isinstance(classifier, AEZSLClassifier)  # its mapping of a class is learnt with these weights
     return {"near": near, "weighs": weighs, "attributes": _attributes(model, classifier, rows, *places)}
+
+
+def _covered(model: OpenModel, shares: Array) -> list[str]:
+    """The first names of the seen classes that a label covers most, of "class 7: cock, rooster" cock."""
+    seen = model.names("seen")
+    return [seen[c].partition(": ")[2].partition(",")[0] for c in np.argsort(-shares, kind="stable")[:COVERED]]
 
 
 def _neighbours(model: OpenModel, vector: Array) -> list[tuple[str, float]]:

@@ -1,5 +1,6 @@
-"""``kedro app``: a page on this machine to try the trained models of the project."""
+"""``kedro app``: a page on this machine to try the photo model and the trained models of the project."""
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,10 @@ TRAINING = (
 @click.option("--params", type=click.UNPROCESSED, default="", callback=split_params, help="As of kedro run: method=...")
 @click.option("--port", type=click.IntRange(1, 65535), default=7860, show_default=True, help="Where the page is.")
 def app(env: str | None, params: dict[str, Any], port: int) -> None:
-    """Open a page to try trained models: drop photos, describe classes, see why."""
+    """Open a page: drop photos, type words, see names. It needs no run before.
+
+    With an environment or parameters it opens on the trained model that they name.
+    """
     from aezsl.app.server import HOST, reserve, serve
     from aezsl.errors import AezslError
 
@@ -42,17 +46,23 @@ def app(env: str | None, params: dict[str, Any], port: int) -> None:
 
 
 def find_place(env: str | None, params: dict[str, Any]) -> "Place":
-    """Where an environment keeps its models, its tables and its runs; refused where the method is not trained."""
+    """Where an environment keeps its models, its tables and its runs.
+
+    The method that an environment or parameters name is to be shown first; refused where it is not trained.
+    """
     from kedro.framework.session import KedroSession
 
     from aezsl.app.library import Place
     from aezsl.datasets.files import dataset_path
 
+    # Outside a run Kedro compares the parameters of all pipelines, and warns of settings classes that share a name.
+    logging.getLogger("kedro.validation").setLevel(logging.ERROR)
     root = find_kedro_project(Path.cwd()) or Path.cwd()
     with KedroSession.create(root, env=env, runtime_params=params) as session:
         context = session.load_context()  # type: ignore[attr-defined]  # a Kedro session has one
         models, method = context.catalog.load("models"), context.config_loader["parameters"]["predict"]["method"]
-        if method not in models.trained():
+        is_named = bool(env or params)
+        if is_named and method not in models.trained():
             models.load(method)  # says what to run first
         mlflow: Any = getattr(context, "mlflow", None)  # kedro-mlflow leaves its settings here
         tracking = mlflow.server.mlflow_tracking_uri if mlflow else ""
@@ -60,7 +70,7 @@ def find_place(env: str | None, params: dict[str, Any]) -> "Place":
             root=root,
             models=models.folder.resolve(),
             tables=dataset_path(context.catalog, "images").parent,
-            method=method,
+            method=method if is_named else "",
             tracking=tracking,
             training=TRAINING,
             results=dataset_path(context.catalog, f"{method}.record").parent.parent,

@@ -18,7 +18,8 @@ def described(kind: Any) -> str:
         kind, *limits = get_args(kind)
         return f"{described(kind)}{''.join(map(_limit, limits))}"
     if get_origin(kind) in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(described(part) for part in get_args(kind)))
+        parts = {described(part) for part in get_args(kind)}  # their order depends on what was imported before
+        return " or ".join(sorted(parts, key=lambda part: (part == "null", part)))
     if get_origin(kind) is Literal:
         return ", ".join(map(str, get_args(kind)))
     if get_origin(kind) is list:

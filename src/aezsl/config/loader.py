@@ -115,7 +115,7 @@ class ConfigLoader(OmegaConfigLoader):
                     f"the name of the data must be its own, got {benchmark!r}, under which --env={env} keeps its "
                     "results: they would mix"
                 )
-        names = [in_setting(name, setting) for setting in SETTINGS for name in METHODS]
+        names = [in_setting(name, setting) for setting in SETTINGS for name in (*METHODS, "photos_own")]
         trainable = [*names, "daezsl_end_to_end", "photos"]
         if method not in trainable:
             near = get_close_matches(str(method or "").lower(), trainable, n=1)

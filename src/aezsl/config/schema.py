@@ -33,6 +33,7 @@ def shared_sections() -> dict[str, type[Settings]]:
     from aezsl.pipelines.export.nodes import ExportSettings
     from aezsl.pipelines.ingestion.nodes import IngestionSettings, SplitSettings
     from aezsl.pipelines.photos.nodes import PhotosSettings
+    from aezsl.pipelines.photos.own import OwnSettings
     from aezsl.pipelines.sensitivity.nodes import SensitivitySettings
     from aezsl.reporting.explanations import QualitativeSettings
     from aezsl.reporting.formatting import ReportSettings
@@ -52,6 +53,7 @@ def shared_sections() -> dict[str, type[Settings]]:
         "evaluation": EvaluationSettings,
         "gallery": GallerySettings,
         "photos": PhotosSettings,
+        "own": OwnSettings,
         "predict": PredictSettings,
         "export": ExportSettings,
         "report": ReportSettings,

@@ -46,6 +46,7 @@ def build_problem(
     setting: str = "zsl",
     unreadable: Sequence[str] = (),
     store: MappedArrays | None = None,
+    least_seen: int = 2,
 ) -> Problem:
     """Join the tables into a validated problem.
 
@@ -54,10 +55,11 @@ def build_problem(
     from the training images and the seen classes only. With alternatives for either, vectors stay as they are, and the
     problem keeps the alternatives. unreadable : ids of images that were skipped on purpose.
     store : where X_train and X_test are kept as mapped files of float32; without, they are in memory in float64.
+    least_seen : fewer seen classes are refused; a method that knows others needs none.
     """
     if setting not in SETTINGS:
         raise DataError(f"unknown setting {setting!r}; expected one of: {', '.join(SETTINGS)}")
-    seen, unseen = _class_names(classes)
+    seen, unseen = _class_names(classes, least_seen)
     S = _matrix(semantics, seen + unseen, "classes", "semantics", "describe it, or drop the class")
     zero = np.flatnonzero(~S.any(axis=1))
     if len(zero):
@@ -133,7 +135,7 @@ def _features(
     return normaliser, X_train, X_test
 
 
-def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
+def _class_names(classes: pd.DataFrame, least_seen: int) -> tuple[list[str], list[str]]:
     repeated = classes["class_name"][classes["class_name"].duplicated()]
     if len(repeated):
         overlap = sorted(set(classes.loc[classes["role"] == "seen", "class_name"]) & set(repeated))
@@ -144,10 +146,11 @@ def _class_names(classes: pd.DataFrame) -> tuple[list[str], list[str]]:
             )
         raise DataError(f"class {repeated.iloc[0]!r} is listed more than once: keep one row per class")
     seen, unseen = (classes.loc[classes["role"] == role, "class_name"].tolist() for role in ("seen", "unseen"))
-    if len(seen) < 2 or len(unseen) < 1:
+    if len(seen) < least_seen or len(unseen) < 1:
+        needed = {0: "", 1: "one seen class and "}.get(least_seen, "two seen classes and ")
         raise DataError(
-            f"a problem needs at least two seen classes and one unseen class, got {len(seen)} and {len(unseen)}: "
-            "check the role column of the classes table"
+            f"a problem needs at least {needed}one unseen class, got {len(seen)} and {len(unseen)}: check the role "
+            "column of the classes table. Without own seen classes: --pipeline=photos_own"
         )
     return seen, unseen
 
@@ -172,7 +175,7 @@ def _check_split(split: pd.DataFrame, train: pd.DataFrame, seen: list[str]) -> N
             f"{len(repeated)} image ids occur more than once, for example {repeated.iloc[0]!r}: "
             "an image has one row in the split; rename or drop the others"
         )
-    if train.empty:
+    if seen and train.empty:
         raise DataError("the split has no training images: add images of the seen classes")
     without = sorted(set(seen) - set(train["class_name"]))
     if without:

@@ -32,12 +32,13 @@ def assemble_problem(
     embedding: EmbeddingSettings,
     store: MappedArrays | None,
     setting: str,
+    least_seen: int = 2,
 ) -> tuple[Problem, dict[str, Any], Recipe]:
     """The validated problem, what a result on it depends on, and how to bring new data to the same form."""
     n_classes = len(classes)
     classes, split = drop_undescribed(semantics, classes, split)
     ways = normalise.alternatives()
-    problem = build_problem(features, semantics, classes, split, ways, setting, list(unreadable), store)
+    problem = build_problem(features, semantics, classes, split, ways, setting, list(unreadable), store, least_seen)
     summary = {
         **problem.summary(),
         "features_fingerprint": features.fingerprint,

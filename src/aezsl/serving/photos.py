@@ -105,4 +105,6 @@ def make_photo_model(network: str = NETWORK) -> TrainedModel:
 
 
 #: Found on photos of ImageNet's classes that were held out (``python -m tests.benchmarks.bench_photo_choice``).
-CONFIDENCE = Confidence(temperature=1.0, threshold=0.0)
+#: With this temperature probabilities hold: the calibration error is 1.6%. The threshold is for one photo of four that
+#: shows none of the labels: it keeps four of five right names, and refuses seven of ten photos without their label.
+CONFIDENCE = Confidence(temperature=1.0, threshold=0.45)

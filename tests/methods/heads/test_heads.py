@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
@@ -11,6 +12,7 @@ from aezsl.errors import DataError, ParameterError
 from aezsl.methods import HEADS, make_method, method_name
 from aezsl.methods.heads import union
 from aezsl.methods.heads.methods import AEZSLHeads, HeadMapping, conse
+from aezsl.methods.heads.own_classes import with_own_classes
 from aezsl.methods.heads.seen_classifiers import SeenClassifiers
 from aezsl.methods.shared.local_ridges import LocalRidges, local_coefficients
 from aezsl.methods.shared.similarity import SimilarityWeights
@@ -228,3 +230,54 @@ def test_arrays_that_do_not_fit_together_are_refused(changed):
     given = {"rows": np.eye(5, 2), "biases": np.zeros(5), "S": np.eye(5, 4), "names": np.eye(5, 4), "named": [[0]] * 5}
     with pytest.raises(DataError):
         SeenClassifiers.build(**{**given, **changed})
+
+
+def own_part(data):
+    """Two classes with three images each, that the classifiers do not have."""
+    chosen = np.concatenate([np.flatnonzero(data.y_new == c)[:3] for c in (0, 1)])
+    return data.X_new[chosen], np.repeat([0, 1], 3), data.S_new[:2]
+
+
+def test_own_classes_stand_beside_those_of_the_network_and_win_on_their_images(seen, data):
+    X, y, S = own_part(data)
+    found = with_own_classes(seen, X, y, S)
+    C = len(seen.rows)
+    np.testing.assert_array_equal(found.rows[:C], seen.rows)
+    np.testing.assert_array_equal(found.biases[:C], seen.biases)
+    assert ((X @ found.rows.T + found.biases).argmax(axis=1) == C + y).all()
+
+
+def test_images_tell_what_descriptions_get_wrong(seen, data):
+    X, y, S = own_part(data)
+    wrong, rest = S[::-1], np.isin(data.y_new, (0, 1))  # each class is described as the other one
+    found = with_own_classes(seen, X, y, wrong)
+    alone, beside = (fitted(one).predict(data.X_new[rest], wrong) for one in (seen, found))
+    assert (beside == data.y_new[rest]).sum() > (alone == data.y_new[rest]).sum()
+
+
+def test_own_classifiers_are_where_the_loss_written_out_is_least(seen, data):
+    X, y, S = own_part(data)
+    found, C = with_own_classes(seen, X, y, S, ridge=0.7), len(seen.rows)
+    basis = np.hstack([seen.rows, seen.biases[:, None]])
+    basis = (basis - basis.mean(axis=0)) / np.sqrt(C)
+    own = np.hstack([found.rows, found.biases[:, None]])[C:] - np.append(seen.rows.mean(axis=0), seen.biases.mean())
+    U = own @ np.linalg.pinv(basis)  # the shortest coefficients, as the penalty wants them
+    extended = np.hstack([X, np.ones((len(X), 1))])
+
+    def loss(U):
+        logits = np.hstack([extended @ (basis.T @ U.T), X @ (seen.rows - seen.rows.mean(axis=0)).T])
+        logits[:, len(S) :] += seen.biases - seen.biases.mean()
+        return 0.35 * (U**2).sum() - log_softmax(logits, axis=1)[np.arange(len(y)), y].sum()
+
+    rng = np.random.default_rng(0)
+    least = loss(U)
+    assert all(loss(U + 0.02 * rng.normal(size=U.shape)) > least for _ in range(20))
+
+
+def test_own_classes_alone_need_no_words(seen, data):
+    X, y, _ = own_part(data)
+    found = with_own_classes(seen, X, y, np.eye(2, 3), alone=True)
+    assert found.rows.shape == (2, seen.rows.shape[1])
+    assert (fitted(found).predict(X, np.eye(2, 3)) == y).all()
+    with pytest.raises(DataError):
+        with_own_classes(seen, X, y, np.eye(2, 3))

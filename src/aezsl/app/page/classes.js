@@ -1,11 +1,21 @@
-// The table of classes to choose among: edit, add and delete in place.
+// What to choose among: a table of classes to edit, add and delete in place; for a model to which names suffice, one field of words.
 
 import { find, make, state } from "./common.js";
 
 let edited = () => {};
 export const whenEdited = (work) => (edited = work);
 
-export const classes = () =>
+// Names and descriptions; none before the model is loaded.
+export const classes = () => (state.about?.by_words ? words(find("words").value) : table());
+
+// Commas or lines part names. A line with a colon has one name and its description, which may have commas.
+const words = (text) =>
+  text.split("\n").flatMap((line) => {
+    const [name, ...described] = line.split(":");
+    return described.length ? [[name.trim(), described.join(":").trim()]] : line.split(",").map((one) => [one.trim(), ""]);
+  }).filter(([name]) => name);
+
+const table = () =>
   [...find("classes").rows].map((row) => [...row.querySelectorAll("input, textarea")].map((field) => field.value)).map(([name, text = ""]) => [name, text]);
 
 function row(name, text) {
@@ -34,7 +44,13 @@ function row(name, text) {
 }
 
 export function showClasses() {
-  const { describable, known, classes: first } = state.about;
+  const { describable, known, classes: first, by_words: byWords } = state.about;
+  find("words-part").hidden = !byWords;
+  find("classes-part").hidden = byWords;
+  if (byWords) {
+    find("words").value = first.map(([name]) => name).join(", ");
+    return;
+  }
   find("classes-note").textContent = describable
     ? "Say in a few words what each looks like. Edit, add or delete: the names above change at once."
     : "This model knows classes by measured attributes, so only the names that it has learnt can be chosen.";
@@ -46,7 +62,7 @@ export function showClasses() {
 
 function filter() {
   const wanted = find("find").value.toLowerCase();
-  const given = classes();
+  const given = table();
   [...find("classes").rows].forEach((line, place) => (line.hidden = !given[place].join(" ").toLowerCase().includes(wanted)));
 }
 
@@ -64,7 +80,10 @@ find("empty").addEventListener("click", () => {
   find("classes").replaceChildren();
   find("add").click();
 });
-find("restore").addEventListener("click", () => {
-  showClasses();
-  edited();
-});
+find("words").addEventListener("input", () => edited());
+for (const id of ["restore", "words-restore"]) {
+  find(id).addEventListener("click", () => {
+    showClasses();
+    edited();
+  });
+}

@@ -122,6 +122,12 @@ export function named(answer, between = " ") {
   return answer.none_of_these ? `none of these (best: ${best})` : best;
 }
 
+export function download(blob, name) {
+  const link = make("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // a large one is still being written
+}
+
 // A sentence stays until something else is done, or it is closed: nobody has to read fast.
 export function say(sentence) {
   find("message").hidden = !sentence;

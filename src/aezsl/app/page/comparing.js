@@ -44,7 +44,7 @@ async function showMeasured(models) {
   for (const model of models) {
     const { measured, command } = await ask("runs", { model });
     found.push(measured);
-    closed = command;
+    closed ||= command;
   }
   const keys = [...new Set(found.flatMap((one) => Object.keys(one.metrics ?? {})))];
   const value = (one, key) => (one.metrics?.[key] === undefined ? "–" : `${(100 * one.metrics[key]).toFixed(1)}%`);

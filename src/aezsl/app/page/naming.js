@@ -1,7 +1,8 @@
-// Name: photos, the names that suit them, why, refinement, the table to download.
+// Name: photos, the names that suit them, why, refinement, what can be downloaded.
 
-import { ask, bar, dropped, find, guarded, isPicture, make, named, percent, picture, plain, Refused, say, sendPhoto, state, UnknownPhoto } from "./common.js";
+import { ask, bar, download, dropped, find, guarded, isPicture, make, named, percent, picture, plain, Refused, say, sendPhoto, state, UnknownPhoto } from "./common.js";
 import { classes, whenEdited } from "./classes.js";
+import { zip } from "./zip.js";
 
 const SHOWN = 10;
 const WAIT = 100; // milliseconds after the last key
@@ -10,7 +11,7 @@ let answers = [];
 let selected = 0;
 
 // A class that is being typed is left out until it has a name and a description.
-const finished = () => classes().filter(([name, text]) => name.trim() && (text.trim() || !state.about.describable));
+const finished = () => classes().filter(([name, text]) => name.trim() && (text.trim() || state.about.by_words || !state.about.describable));
 
 // Ask about all photos; those that the server does not have for this model are sent again.
 export async function asked(question, about = {}, photos = state.photos, model = state.model) {
@@ -51,12 +52,15 @@ const nameAll = guarded(async () => {
   find("refine").checked &&= !find("refine").disabled;
   find("gallery-part").hidden = !state.photos.length;
   let changed = null;
+  let doubts = [];
   if (!state.photos.length || !finished().length) answers = [];
   else {
     const answer = await asked("scores", { refine: find("refine").checked });
     if (changedSince) return;
-    ({ answers, changed = null } = answer);
+    ({ answers, doubts, changed = null } = answer);
   }
+  find("doubts").replaceChildren(...doubts.map((sentence) => make("li", { textContent: sentence })));
+  find("doubts").hidden = !doubts.length;
   selected = Math.max(0, Math.min(selected, state.photos.length - 1));
   showChanged(changed);
   showGallery();
@@ -156,9 +160,10 @@ const addFiles = guarded(async (files) => {
       refresh();
     }
   }
-  sayAdding("");
   if (state.photos.length > first) selected = first; // of several, the first
+  sayAdding("Finding names …");
   await refresh();
+  sayAdding("");
   if (files.length > room) refused.unshift(`At most ${state.limits.photos} photos are looked at together: ${files.length - Math.max(0, room)} of ${files.length} were left out.`);
   if (refused.length > 3) refused.splice(3, refused.length, `And ${refused.length - 3} more could not be looked at.`);
   if (twice) refused.push(`${twice} of ${files.length} photos were here already, perhaps under another name: each is shown once.`);
@@ -177,12 +182,18 @@ export function showExamples() {
     const button = make("button", {}, make("img", { src: url, alt: "" }));
     button.setAttribute("aria-label", `Example ${number + 1}`);
     button.addEventListener("click", guarded(async () => {
-      await add({ name: `example ${number + 1}`, url, send: (model) => ask("example", { model, of, number }) });
-      await refresh();
+      sayAdding("Looking at the example …");
+      try {
+        await add({ name: `example ${number + 1}.webp`, url, send: (model) => ask("example", { model, of, number }) });
+        await refresh();
+      } finally {
+        sayAdding("");
+      }
     }));
     return button;
   });
   find("examples").replaceChildren(...buttons);
+  find("credits").textContent = state.about.credits;
 }
 
 for (const id of ["files", "folder"]) {
@@ -220,12 +231,21 @@ find("clear").addEventListener("click", guarded(async () => {
   await refresh();
 }));
 find("csv").addEventListener("click", guarded(async () => {
-  const files = state.photos.map((photo) => photo.name);
-  const { csv } = await asked("table", { files, refine: find("refine").checked });
-  const link = make("a", { href: URL.createObjectURL(new Blob([csv], { type: "text/csv" })), download: "names.csv" });
-  link.click();
-  URL.revokeObjectURL(link.href);
+  const { csv } = await asked("table", namedFiles());
+  download(new Blob([csv], { type: "text/csv" }), "names.csv");
 }));
+find("zip").addEventListener("click", guarded(async () => {
+  const { photos } = state;
+  const { places } = await asked("places", namedFiles());
+  download(await zip(places.map((place, number) => [place, photos[number].file ?? drawn(photos[number])])), "photos by name.zip");
+}));
+const namedFiles = () => ({ files: state.photos.map((photo) => photo.name), refine: find("refine").checked });
+
+// An example as a file: of its own the page has what it shows.
+const drawn = ({ url }) => new Blob([Uint8Array.from(atob(url.split(",")[1]), (letter) => letter.charCodeAt(0))]);
+
+const list = new Intl.ListFormat("en");
+const covers = (name, why) => `“${name}” is nearest to ${list.format(why.covers[name])}`;
 
 // Why: what speaks for the best name and against the next one.
 function near(title, classes, weighs) {
@@ -243,6 +263,10 @@ function near(title, classes, weighs) {
 find("why").addEventListener("click", guarded(async () => {
   const [first, second] = answers[selected].names;
   const why = await asked("why", { first, second }, [state.photos[selected]]);
+  if (why.covers) {
+    find("reasons").replaceChildren(make("p", { textContent: `Of what the model knows, ${covers(first, why)}; ${covers(second, why)}.` }));
+    return;
+  }
   const parts = [];
   if (why.attributes.length) {
     const most = Math.max(...why.attributes.map((one) => Math.abs(one.part)));

@@ -31,11 +31,18 @@ tabs.forEach((tab) => {
 });
 
 async function open(model) {
+  find("intro").textContent = "The model is being loaded …"; // the first time takes seconds
   state.model = model;
-  state.about = await ask("model");
-  const { known, n_new: unseen } = state.about;
-  find("intro").textContent =
-    `This model has learnt from photos of ${known.length} known classes, such as ${known.slice(0, 3).map(plain).join(", ")}. ` +
+  try {
+    state.about = await ask("model");
+  } catch (error) {
+    find("intro").textContent = ""; // the message says why
+    throw error;
+  }
+  const { known, n_new: unseen, by_words: byWords } = state.about;
+  find("intro").textContent = byWords
+    ? `Drop photos, type words, see names. The model knows ${known.length.toLocaleString("en")} kinds of things and finds out what your words have to do with them. It needs no training.`
+    : `This model has learnt from photos of ${known.length} known classes, such as ${known.slice(0, 3).map(plain).join(", ")}. ` +
     `It names photos of other classes, ${unseen} to begin with, from their descriptions alone.`;
   showClasses();
   showExamples();

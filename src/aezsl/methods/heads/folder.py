@@ -49,9 +49,9 @@ class AEZSLHeadsT(AEZSLHeads, BalancedPropagation):
     their mean, at unit length, and :math:`q_l` the direction of the classifier that the label's mapping predicts.
 
     What differs from ``aezsl_t``: scores are logarithms of probabilities already and stay as they are, and the shares t
-    of the labels are expected from them. So a folder may show only some of the labels. On ImageNet's held-out classes,
-    with all labels of a task present and with a quarter of them, 61 and 70 percent alone become 63 and 73; with
-    standardised scores and equal shares they become 64 and 57.
+    of the labels are expected from them. So a folder may show only some of the labels. On ImageNet's held-out classes
+    (``python -m tests.benchmarks.bench_photo_choice``) it gains 2.6 points over naming photo by photo where all labels
+    are present, 2.3 where half are and 2.0 where a quarter is; with equal shares 3.6, 1.6 and -0.6.
 
     Parameters
     ----------

@@ -1,3 +1,3 @@
-from aezsl.pipelines.photos.pipeline import create_pipeline
+from aezsl.pipelines.photos.pipeline import create_own, create_pipeline
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_own", "create_pipeline"]
