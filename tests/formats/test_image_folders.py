@@ -26,12 +26,12 @@ def test_a_table_elsewhere_counts_more(tmp_path):
 
 
 def test_what_is_missing_is_named(tmp_path):
-    with refused("no folder", "none", "predict.images"):
+    with refused("none", "predict.images"):
         read_new_images(tmp_path / "none")
-    with refused("has no images", tmp_path):
+    with refused(tmp_path):
         read_new_images(tmp_path)
     touch(tmp_path, "b.jpg")
-    with refused("no table of classes", "none.csv"):
+    with refused("none.csv"):
         read_new_images(tmp_path, tmp_path / "none.csv")
 
 
@@ -57,7 +57,7 @@ def test_what_is_not_read_is_counted_and_named(tmp_path, caplog):
 
 def test_names_that_are_not_text_are_refused(tmp_path):
     touch(tmp_path, os.fsdecode(b"deep/caf\xe9.jpg"))
-    with refused(tmp_path / "deep", "not UTF-8", "rename"):
+    with refused(tmp_path / "deep"):
         read_new_images(tmp_path)
 
 
