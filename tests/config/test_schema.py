@@ -143,6 +143,14 @@ def test_what_another_environment_reads_is_refused_with_its_name():
         complete("own.root=/x", elsewhere={"own": {"": "${runtime_params:own.root,x}"}})
 
 
+@pytest.mark.parametrize("value", ["''", "[]", "{a: 1}"])
+def test_what_files_read_is_one_value(value):
+    texts = {"conf/own/catalog.yml": "root: ${runtime_params:own.root,x}"}
+    assert complete("own.root=5", texts=texts) == complete()
+    with pytest.raises(ParameterError, match=r"^--params: own\.root"):
+        complete(f"own.root={value}", texts=texts)
+
+
 @pytest.mark.parametrize("section", schema.shared_sections().values(), ids=lambda section: section.__name__)
 def test_every_setting_is_explained(section):
     assert [name for name, field in section.model_fields.items() if not field.description] == []
