@@ -1,4 +1,4 @@
-"""The pages that explain the project: short, with links that lead somewhere, and true where code can tell."""
+"""The pages that explain the project: links that lead somewhere, and facts that code can tell."""
 
 import re
 import tomllib

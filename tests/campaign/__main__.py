@@ -55,7 +55,6 @@ GROUPS = {
         parameters.parameter_in_a_file: 70,
         parameters.parameter_on_the_command_line: 40,
         parameters.name_read_by_files: 10,
-        parameters.part_of_a_pipeline: 20,
     },
     "models": {models.model_file: 50, models.classifier_file: 20},
     "requests": {requests.request: 50, requests.served_request: 30, requests.page_request: 20},

@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 from scipy.sparse import coo_matrix, csr_array
 
-from aezsl.kinds import accepts
+from aezsl.kinds import check_value
 from aezsl.methods import METHODS, make_method, method_class
 from tests.campaign.damage import misspelt, odd_value, pick, same_numbers
 from tests.campaign.models import QUICK
@@ -142,7 +142,7 @@ def method_parameters(rng):
     if parameter is None or rng.random() < 0.2:
         wrong = misspelt(parameter.name, rng) if parameter else "lam"
         return wrong in make_method(name, **{wrong: value}).get_params() and wrong == parameter.name
-    fits = accepts(parameter.annotation, value)
+    fits = not check_value(parameter.annotation, value)
     if fits and isinstance(value, int) and value > 100:
         return True  # allowed, and as long as it takes
     model = make_method(name, **{**QUICK.get(name, {}), parameter.name: value})

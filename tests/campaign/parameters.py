@@ -2,42 +2,26 @@
 
 import copy
 from functools import cache
-
-from aezsl.runs.asked import CHOICES, check_choice
-from aezsl.runs.parameters import Section, all_sections, check_configuration
+from typing import Annotated
 
 from aezsl import settings
+from aezsl.config import schema
 from aezsl.config.loader import ConfigLoader
-from aezsl.kinds import accepts
-from aezsl.pipeline_registry import create_pipelines, pipeline_names
+from aezsl.kinds import Settings, check_value
 from tests.campaign.damage import misspelt, pick, plain_value
 from tests.helpers import ROOT
 
 ENVIRONMENTS = ("base", "cub", "sun", "dogs", "awa2", "xlsa17", "imagenet", "tiny_imagenet", "webdataset", "own")
 
 
-@cache
-def _sections():
-    return all_sections()
-
-
-@cache
-def _configuration(env):
-    """Parameters and globals of an environment, the texts of its files, and those of all others."""
-    loader = _loader(env, {})
-    counting = dict.fromkeys(["base", env])
-    texts = {path: text for name in counting for path, text in loader._texts(name).items()}
-    elsewhere = {name: loader._texts(name) for name in loader.environments() if name not in counting}
-    return loader["parameters"], loader["globals"], texts, elsewhere
-
-
-def _check(env, parameters, given):
-    _, values, texts, elsewhere = _configuration(env)
-    check_configuration(parameters, values, given, texts, elsewhere)
-
-
 def _loader(env, given):
     return ConfigLoader(str(ROOT / "conf"), env, given, **settings.CONFIG_LOADER_ARGS)
+
+
+@cache
+def _parameters(env):
+    """Of an environment, complete."""
+    return _loader(env, {})["parameters"]
 
 
 def _merged(tree, given):
@@ -58,26 +42,31 @@ def _leaves(tree, path=()):
             yield (*path, name)
 
 
-def _kind(path):
-    """What may stand there; nothing where no name of the sections leads there, or where it is a list of sections."""
-    behind = _sections()
-    for name in path:
-        if not isinstance(behind, Section) or name not in behind.names:
-            return None
-        behind = behind.names[name]
-    return behind
-
-
 def _place(tree, path):
     for name in path:
         tree = tree[name]
     return tree
 
 
+def _fits(path, value):
+    """Whether a value may stand there, by the annotations of the classes."""
+    try:
+        kind = schema.section_class(path[0])
+    except KeyError:
+        return False
+    for name in path[1:]:
+        if not (isinstance(kind, type) and issubclass(kind, Settings)) or name not in kind.model_fields:
+            return False
+        field = kind.model_fields[name]
+        kind = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    if isinstance(kind, type) and issubclass(kind, Settings):
+        return value == {} or (value is None and len(path) == 1)
+    return not check_value(kind, value)
+
+
 def parameter_in_a_file(rng):
     """One name or one value of any environment changed."""
-    env = pick(rng, ENVIRONMENTS)
-    tree = copy.deepcopy(_configuration(env)[0])
+    tree = copy.deepcopy(_parameters(pick(rng, ENVIRONMENTS)))
     path = pick(rng, sorted(_leaves(tree)))  # the order of files may differ from run to run
     place = _place(tree, path[:-1])
     known = True
@@ -96,35 +85,28 @@ def parameter_in_a_file(rng):
             place[f"{path[-1]}_{int(rng.integers(9))}"] = plain_value(rng)
             known = False
         case _:
-            before, value, kind = place[path[-1]], plain_value(rng), _kind(path)
+            before, value = place[path[-1]], plain_value(rng)
             place[path[-1]] = value
-            known = value == before or (kind is not None and not isinstance(kind, Section) and accepts(kind, value))
+            known = value == before or _fits(path, value)
     before = copy.deepcopy(tree)
-    _check(env, tree, {})
+    schema.complete(tree, {}, {}, {})
     return known and (tree == before or tree != tree)
 
 
 def parameter_on_the_command_line(rng):
     """One value given with any environment, by a right name or a misspelt one."""
-    env = pick(rng, ENVIRONMENTS)
-    tree = _configuration(env)[0]
+    tree = _parameters(pick(rng, ENVIRONMENTS))
     path = pick(rng, sorted(_leaves(tree)))
     value = plain_value(rng) if rng.random() < 0.5 else _place(tree, path)
-    names, right = list(path), True
+    names = list(path)
     if rng.random() < 0.5:
         at = int(rng.integers(len(names)))
         names[at] = misspelt(names[at], rng)
-        right = tuple(names) == path
     given = value
     for name in reversed(names):
         given = {name: given}
-    _check(env, _merged(tree, given), given)
-    kind = _kind(names)
-    return (
-        right
-        and kind is not None
-        and (isinstance(kind, Section) or not hasattr(kind, "__metadata__") or accepts(kind, value))
-    )
+    schema.complete(_merged(tree, given), given, {}, {})
+    return _fits(names, value)
 
 
 READ = (
@@ -173,42 +155,13 @@ def name_read_by_files(rng):
     given = {last: value}
     for part in reversed(above):
         given = {part: given}
-    _loader(env, given).check()
+    _loader(env, given)["parameters"]
     if name == "own.name":
         return env == "own" and value in ("ok", "aezls", "aezsl", 1)
     if name == "method":
         return value == "aezsl"
     if name == "predict.method" or (name.partition(".")[0] in ("own", "cub") and name.partition(".")[0] != env):
         return False
-    may_be_nothing = name in ("predict.classes", "predict.backbone")
-    return (value is None and may_be_nothing) or (isinstance(value, str) and bool(value))
-
-
-@cache
-def _names(pipeline):
-    """What of a pipeline can be asked for, by kind."""
-    made = create_pipelines([pipeline])[pipeline]
-    return made, {
-        "node": sorted(node.name for node in made.nodes),
-        "tag": sorted({tag for node in made.nodes for tag in node.tags}),
-        "namespace": sorted({node.namespace for node in made.nodes if node.namespace}),
-        "dataset": sorted(made.datasets()),
-    }
-
-
-def part_of_a_pipeline(rng):
-    """Nodes, tags, namespaces and datasets of a run, by right names and misspelt ones: some nodes, or a sentence."""
-    pipeline, names = _names(pick(rng, sorted(pipeline_names())))
-    chosen, known = {}, True
-    for _ in range(int(rng.integers(1, 4))):
-        argument = pick(rng, CHOICES)
-        there = names[CHOICES[argument][1]]
-        name = pick(rng, there) if there else "x"
-        if rng.random() < 0.5:
-            name = misspelt(name, rng) if rng.random() < 0.7 else str(plain_value(rng))
-        known &= name in there
-        chosen.setdefault(argument, []).append(name)
-    check_choice(pipeline, chosen)
-    if "namespaces" in chosen:
-        chosen["node_namespaces"] = chosen.pop("namespaces")
-    return known and bool(pipeline.filter(**chosen).nodes)
+    if name == "predict.backbone":  # a parameter of its section
+        return value is None or (isinstance(value, str) and bool(value))
+    return value != "" and not isinstance(value, dict | list)

@@ -4,12 +4,10 @@ import pytest
 from kedro.validation import TypeExtractor
 from omegaconf import OmegaConf
 
-from aezsl.commands import pages
 from aezsl.config import schema
 from aezsl.encoders.texts.semantics import KINDS, EmbeddingSettings, source_settings
 from aezsl.errors import ParameterError
 from aezsl.methods import METHODS, method_class
-from tests.helpers import ROOT
 from tests.helpers.pipelines import registered
 
 
@@ -145,15 +143,17 @@ def test_what_another_environment_reads_is_refused_with_its_name():
         complete("own.root=/x", elsewhere={"own": {"": "${runtime_params:own.root,x}"}})
 
 
+@pytest.mark.parametrize("value", ["''", "[]", "{a: 1}"])
+def test_what_files_read_is_one_value(value):
+    texts = {"conf/own/catalog.yml": "root: ${runtime_params:own.root,x}"}
+    assert complete("own.root=5", texts=texts) == complete()
+    with pytest.raises(ParameterError, match=r"^--params: own\.root"):
+        complete(f"own.root={value}", texts=texts)
+
+
 @pytest.mark.parametrize("section", schema.shared_sections().values(), ids=lambda section: section.__name__)
 def test_every_setting_is_explained(section):
     assert [name for name, field in section.model_fields.items() if not field.description] == []
-
-
-@pytest.mark.parametrize("page", pages.PAGES)
-def test_the_pages_list_what_there_is(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert pages.with_list(page, text) == text, "python -m aezsl.commands.pages"
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "auto"])

@@ -1,13 +1,12 @@
-from pathlib import Path
-
 import pandas as pd
 import pytest
 import yaml
 
 from aezsl.data.spreadsheet import escape_formulas, markdown_cell, unescape_formulas
 from aezsl.datasets.files import TableDataset
+from tests.helpers import ROOT
 
-CATALOG = Path(__file__).parents[2] / "conf/base/catalog_07_model_output.yml"
+CATALOG = ROOT / "conf/base/catalog_07_model_output.yml"
 TABLE = pd.DataFrame(
     {
         "class_name": ["cat", '=HYPERLINK("x")', "@a", "-1+2", "'quoted", None, "\uff1d1"],

@@ -4,6 +4,7 @@ import pytest
 
 from aezsl.data.normalise import Normaliser
 from aezsl.encoders.images.backbones import make_backbone
+from aezsl.errors import DataError
 from aezsl.methods import UNPAIRED, make_method
 from aezsl.serving.model_file import load_trained, save_trained
 from aezsl.serving.trained import TrainedModel
@@ -74,7 +75,7 @@ def test_attributes_are_brought_into_the_order_of_training():
 
 
 def test_strangers_without_a_description_are_refused():
-    with pytest.raises(ValueError, match="'unicorn' was not in training and is not described"):
+    with pytest.raises(DataError, match="unicorn"):
         make_recipe()[0].targets(pd.DataFrame({"class_name": ["class1", "unicorn"]}))
 
 
@@ -83,16 +84,16 @@ def test_the_backbone_must_be_that_of_training():
     fingerprint = make_backbone("resnet18", "random").fingerprint
     good = make_recipe(backbone={"parts": [config], "fingerprint": fingerprint})[0]
     assert good.make_encoder().vectors.fingerprint == fingerprint
-    with pytest.raises(ValueError, match="trained on features of resnet18, not of vgg16"):
+    with pytest.raises(DataError, match=r"resnet18.*vgg16"):
         good.make_encoder("vgg16")
     with pytest.raises(ValueError, match="train again"):
         make_recipe()[0].make_encoder()
     from_file = make_recipe(backbone={"parts": [{**config, "backbone": "file"}], "fingerprint": ""})[0]
-    with pytest.raises(ValueError, match="features from a file"):
+    with pytest.raises(DataError):
         from_file.make_encoder()
     (named,) = from_file.make_encoder("efficientnet_lite0").backbones
     assert named.config["backbone"] == "efficientnet_lite0"
-    with pytest.raises(ValueError, match="trained on 1 sets of features"):
+    with pytest.raises(DataError):
         from_file.make_encoder("efficientnet_lite0+resnet18")
 
 

@@ -7,9 +7,9 @@ from PIL import Image
 from aezsl.errors import ParameterError
 from aezsl.formats import emoji as openmoji
 from aezsl.formats.emoji import SOURCES, Emoji
-from aezsl.pipelines.ingestion.nodes import select_data
+from aezsl.pipelines.ingestion.nodes import IngestionSettings, select_data
 
-PROPOSED = {"groups": None, "sources": None, "complete": None}
+PROPOSED = IngestionSettings()
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +35,20 @@ def test_a_class_is_drawn_as_person_woman_and_man(benchmark):
 
 @pytest.mark.slow
 def test_things_are_drawn_once_by_every_artist(benchmark):
-    images, classes, _ = select_data(benchmark, {"groups": ["Food & Drink"], "sources": [], "complete": True})
+    images, classes, _ = select_data(benchmark, IngestionSettings(groups=["Food & Drink"], sources=[], complete=True))
     assert len(images) == len(SOURCES) * len(classes) > 800
 
 
 @pytest.mark.slow
 def test_artists_can_be_chosen(benchmark):
-    images, _, _ = select_data(benchmark, {"groups": ["Food & Drink"], "sources": ["Appl", "Goog"], "complete": True})
-    typed, _, _ = select_data(benchmark, {"groups": "Food & Drink", "sources": "Appl+Goog", "complete": True})
+    images, _, _ = select_data(
+        benchmark, IngestionSettings(groups=["Food & Drink"], sources=["Appl", "Goog"], complete=True)
+    )
+    typed, _, _ = select_data(benchmark, IngestionSettings(groups="Food & Drink", sources="Appl+Goog", complete=True))
     pd.testing.assert_frame_equal(typed, images)
     assert set(images["source"]) == {"Appl", "Goog"}
     with pytest.raises(ParameterError, match="Nokia"):
-        select_data(benchmark, {"groups": [], "sources": ["Nokia"], "complete": True})
+        select_data(benchmark, IngestionSettings(groups=[], sources=["Nokia"], complete=True))
 
 
 @pytest.mark.slow

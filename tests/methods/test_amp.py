@@ -5,7 +5,7 @@ from scipy.special import softmax
 
 from aezsl.errors import ParameterError
 from aezsl.methods import make_method
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.oracles.eszsl import one_hot
 from tests.synthetic import make_synthetic
 

@@ -3,7 +3,7 @@ import pytest
 
 from aezsl.errors import DataError
 from aezsl.methods import make_method
-from tests.methods.contract import PairedContract
+from tests.methods.core.contract import PairedContract
 from tests.synthetic import make_synthetic
 
 

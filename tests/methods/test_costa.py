@@ -3,7 +3,7 @@ import pytest
 
 from aezsl.methods import make_method
 from aezsl.methods.costa import co_occurrence, leave_one_out_weights, probabilities
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 METRICS = ["dice", "normalised", "sqrt", "binary"]

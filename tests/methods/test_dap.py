@@ -4,7 +4,7 @@ import pytest
 from aezsl.errors import DataError
 from aezsl.methods import make_method
 from aezsl.methods.shared.prototypes import attribute_prior, class_posterior
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 

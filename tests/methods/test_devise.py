@@ -2,7 +2,7 @@ import numpy as np
 
 from aezsl.methods import make_method
 from aezsl.methods.shared.ranking_sgd import ranking_loss
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 

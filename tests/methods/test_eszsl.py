@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aezsl.methods import make_method
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.oracles.eszsl import eszsl_objective_gradient, eszsl_solution
 from tests.synthetic import make_synthetic
 

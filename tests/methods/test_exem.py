@@ -3,7 +3,7 @@ import pytest
 from sklearn.neighbors import NearestCentroid
 
 from aezsl.methods import make_method
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 

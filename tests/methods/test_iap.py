@@ -4,7 +4,7 @@ from scipy.special import softmax
 
 from aezsl.errors import DataError
 from aezsl.methods import make_method
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 

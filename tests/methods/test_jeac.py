@@ -7,7 +7,7 @@ from aezsl.data.statistics import class_sums
 from aezsl.methods import make_method
 from aezsl.methods.jeac import cluster_with_seen
 from tests.helpers.pools import check_degenerate_pools, check_descent, fitter, mixed_pool, nearest
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 

@@ -7,7 +7,7 @@ from aezsl.methods.jlse import JLSE, Pairs, match_weights
 from aezsl.methods.shared import margin
 from aezsl.methods.shared.simplex import simplex_mixtures
 from tests.helpers.derivatives import central_differences
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.oracles.jlse import jlse_class_fit, jlse_objective
 from tests.synthetic import make_synthetic
 

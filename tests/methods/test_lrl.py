@@ -11,7 +11,7 @@ from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.shared.margin import Labelling, smooth_hinge, train
 from tests.helpers.derivatives import central_differences
 from tests.helpers.pools import check_degenerate_pools, check_descent, fitter
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 DOUBLE = {"single": False}

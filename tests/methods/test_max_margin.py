@@ -3,7 +3,7 @@ import pytest
 
 from aezsl.methods.shared.margin import Labelling, smooth_hinge, train
 from tests.helpers.pools import check_degenerate_pools, fitter
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.oracles.assignment import best_total
 from tests.synthetic import make_synthetic
 

@@ -2,15 +2,13 @@
 
 import inspect
 import re
-from pathlib import Path
 
 import pytest
 
 from aezsl.errors import ParameterError
 from aezsl.methods import METHODS, SETTINGS, MethodRun, make_method, method_class
-from tests.methods.contract import MethodContract
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers import ROOT
+from tests.methods.core.contract import MethodContract
 
 
 def contract_tests():
@@ -18,10 +16,10 @@ def contract_tests():
     import importlib
 
     tested = set()
-    for path in (ROOT / "tests" / "methods").glob("test_*.py"):
+    for path in (ROOT / "tests" / "methods").rglob("test_*.py"):
         if path.stem == "test_registry":
             continue
-        module = importlib.import_module(f"tests.methods.{path.stem}")
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         tested |= {
             cls.method
             for cls in vars(module).values()

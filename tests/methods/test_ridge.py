@@ -3,7 +3,7 @@ from scipy.spatial.distance import cdist
 from sklearn.linear_model import Ridge
 
 from aezsl.methods import make_method
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 

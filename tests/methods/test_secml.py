@@ -5,7 +5,7 @@ from aezsl.errors import AezslError
 from aezsl.methods import make_method
 from aezsl.methods.secml import _adam, consistency_loss
 from tests.helpers.derivatives import central_differences
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.oracles.secml import secml_objective
 from tests.synthetic import make_synthetic
 

@@ -5,7 +5,7 @@ from aezsl.methods import make_method
 from aezsl.methods.core.seen import Targets
 from aezsl.methods.sms import common_axes
 from tests.helpers.pools import check_degenerate_pools, check_descent, fitter, mixed_pool
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.oracles.assignment import best_total
 from tests.oracles.eszsl import eszsl_solution, one_hot
 from tests.synthetic import make_synthetic

@@ -4,7 +4,7 @@ import pytest
 from aezsl.methods import make_method
 from aezsl.methods.shared.simplex import simplex_mixtures
 from aezsl.methods.sse import margin_weights
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.oracles.sse import sse_objective, sse_pair_rows, sse_weights
 from tests.synthetic import make_synthetic
 

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
 from tests.helpers.pools import check_degenerate_pools, check_descent, fitter, mixed_pool, nearest
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 

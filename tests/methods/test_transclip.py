@@ -5,7 +5,7 @@ from scipy.special import softmax
 from aezsl.errors import ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
-from tests.methods.contract import PairedContract
+from tests.methods.core.contract import PairedContract
 from tests.synthetic import make_pair
 
 

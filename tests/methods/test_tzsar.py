@@ -7,7 +7,7 @@ from aezsl.methods.shared.graph import heat_kernel_graph, laplacian
 from aezsl.methods.tzsar import TZSAR, corrected, self_trained
 from aezsl.selection import grid_points
 from tests.helpers.pools import check_degenerate_pools, fitter, mixed_pool
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 

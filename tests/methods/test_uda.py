@@ -8,7 +8,7 @@ from aezsl.methods.core.seen import Targets
 from aezsl.methods.shared.simplex import sparse_codes
 from aezsl.methods.uda import UDA
 from tests.helpers.pools import check_degenerate_pools, fitter
-from tests.methods.contract import MethodContract
+from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
 EXACT = {"code_tol": 1e-10, "code_iterations": 5000}

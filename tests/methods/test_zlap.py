@@ -1,7 +1,7 @@
 import numpy as np
 
 from aezsl.methods import make_method
-from tests.methods.contract import PairedContract
+from tests.methods.core.contract import PairedContract
 from tests.synthetic import make_pair
 
 

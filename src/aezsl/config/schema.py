@@ -78,7 +78,7 @@ def complete(
     from the command line (``cub.root``) are in no section. Sections of methods have no defaults here but in the class.
     """
     read = names_read(texts)
-    values, problems = _without(parameters, read), dict(_misplaced(given))
+    values, problems = _without(parameters, read), {**dict(_misplaced(given)), **dict(_not_one(given, read))}
     known = shared_sections()
     found: dict[str, Any] = {}
     for name in [*known, *METHODS]:
@@ -131,6 +131,16 @@ def _misplaced(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         above, _, last = name.partition(".")
         if isinstance(section := given.get(above), Mapping) and last in section:
             yield name, f"{name} follows from {source}"
+
+
+def _not_one(given: Mapping[str, Any], read: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Files read one value each from the command line: the place of data, a name."""
+    for name in read:
+        value: Any = given
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value == "" or isinstance(value, Mapping | list):
+            yield name, f"{name}: expected one value, got {value!r}"
 
 
 def _problems(name: str, section: Any, error: ValidationError) -> dict[str, str]:

@@ -74,8 +74,8 @@ class NewImagesDataset(ReadOnlyDataset[NewImages]):
 
     def __init__(self, *, images: str, classes: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         super().__init__(metadata=metadata)
-        self.folder = Path(images).expanduser()
-        self.classes = Path(classes).expanduser() if classes else None
+        self.folder = Path(str(images)).expanduser()  # a number on the command line is a name, too
+        self.classes = Path(str(classes)).expanduser() if classes else None
         self._found: NewImages | None = None
 
     def load(self) -> NewImages:

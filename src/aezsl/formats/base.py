@@ -10,7 +10,7 @@ class BenchmarkFormat:
     """A data set as its authors lay it out below ``root``."""
 
     def __init__(self, *, root: str) -> None:
-        self.root = Path(root).expanduser()
+        self.root = Path(str(root)).expanduser()  # a number on the command line is a name, too
 
     def read(self) -> Benchmark:
         """Read the whole layout below ``root``."""
