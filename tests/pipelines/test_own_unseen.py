@@ -79,6 +79,19 @@ def test_the_saved_model_names_images_that_come_later(project):
     assert [version.version for version in project.registered("colours")] == [1]
 
 
+def test_a_file_that_is_no_image_is_left_out_and_the_exit_code_tells(project):
+    broken = project.folder / "data/01_raw/new_images/broken.png"
+    broken.write_text("no image")
+    end = project.kedro("run", "--env=own", "--pipeline=predict", "--params=method=eszsl", check=False)
+    broken.unlink()
+    assert end.returncode == 3
+    assert "broken.png" in end.stdout
+    named = pd.read_parquet(project.folder / "data/07_model_output/own/eszsl/new_predictions.parquet")
+    assert named["image_id"].tolist() == ["navy.png", "yellow.png"]
+    assert (project.folder / "data/07_model_output/own/eszsl/sorted").is_dir()  # of the run before
+    assert "eszsl/sorted" not in end.stdout
+
+
 def test_the_report_is_made_of_it_all_the_same(project):
     project.kedro("run", "--env=own", "--pipeline=report")
     assert (project.folder / "data/08_reporting/own/report/index.html").is_file()

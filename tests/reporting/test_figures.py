@@ -26,7 +26,7 @@ def rendered(figure: Figure) -> set[str]:
 
 def predictions(n, **columns):
     table = {"image_id": [str(i) for i in range(n)], "true": None, "predicted": FORMULA, "label_space": "unseen"}
-    return pd.DataFrame(table | {"score": 0.25, "probability": np.nan, "none_of_these": False} | columns)
+    return pd.DataFrame(table | {"score": 0.25, "probability": 0.25, "none_of_these": False} | columns)
 
 
 def test_long_names_are_cut_and_underscores_are_blanks():
@@ -81,7 +81,6 @@ def test_images_fill_their_square_and_no_more(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "surely"),
     [
-        ({}, "0.25"),
         ({"probability": 0.834}, "83%"),
         ({"probability": 0.2, "none_of_these": True}, "20% (none of these)"),
     ],

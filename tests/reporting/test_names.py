@@ -1,4 +1,3 @@
-import numpy as np
 import pandas as pd
 
 from aezsl.reporting.names import list_names
@@ -21,14 +20,6 @@ def test_a_line_has_image_name_probability_and_runner_up():
     assert list(table) == columns
     assert table.iloc[0].tolist() == ["a.png", "cat", "cat", 0.75, "dog", 0.25, "cat"]
     assert table.iloc[1].tolist()[:-1] == ["=b.png", "none of these", "+1", 0.375, "cat", 0.125]
-
-
-def test_without_probabilities_there_are_scores():
-    unsure = {"probability": np.nan, "top_2_probability": np.nan, "none_of_these": False}
-    table = list_names(pd.DataFrame(TWO | unsure))
-    assert list(table)[3:6] == ["score", "runner_up", "runner_up_score"]
-    assert table["score"].tolist() == [0.9, 0.5]
-    assert table["runner_up_score"].tolist() == [0.4, 0.25]
 
 
 def test_new_images_have_no_true_name_and_a_single_class_no_runner_up():

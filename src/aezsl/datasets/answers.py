@@ -73,15 +73,17 @@ class ScoresDataset(AbstractDataset[ScoreTable | tuple[()], ScoreTable]):
 class SortedImagesDataset(AbstractDataset[SortedImages, Path]):
     """Copies of images, or links to them, in folders by name, which replace the former folder. Loads the place.
 
-    Where nobody asked for sorted images, what a former run left stays as it is.
+    Where nobody asked for sorted images, what a former run left stays as it is, and does not count as there.
     """
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
         self._filepath = Path(filepath)
         self.metadata = metadata
+        self._asked = True  # until a run says that nobody did
 
     def save(self, data: SortedImages) -> None:
         """Put every image into its folder."""
+        self._asked = data.how is not None
         if data.how is None:
             return
         self._filepath.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +96,7 @@ class SortedImagesDataset(AbstractDataset[SortedImages, Path]):
         return self._filepath
 
     def _exists(self) -> bool:
-        return self._filepath.is_dir()
+        return self._asked and self._filepath.is_dir()
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._filepath)}

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import pandas as pd
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
@@ -27,6 +28,9 @@ from aezsl.selection import SelectionSettings, expected_accuracy, problem_folds
 
 #: Nodes that take less than this many seconds are not mentioned.
 WORTH_A_LINE = 1.0
+
+#: The exit code where new images cannot be read, as of ``classify``; and how many of them are listed.
+UNREAD, LISTED = 3, 20
 
 #: The method that did best on most data (data/README.md).
 BEST_KNOWN = "aezsl_t"
@@ -62,21 +66,27 @@ class Closing:
         if seconds >= WORTH_A_LINE:
             say(f"{seconds:6.1f} s  {_spoken(node.name)}")
 
-    @hook_impl
+    @hook_impl(trylast=True)  # it may end the command
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Print the end; a split of a repeat has none, its results are in the lines of its methods."""
+        """Print the end; a split of a repeat has none, its results are in the lines of its methods.
+
+        Where new images could not be read, the exit code tells it.
+        """
         if SPLIT_OF_REPEAT in pipeline_names(run_params):
             return
         outputs = pipeline.all_outputs()
         blocks = [
             *_results(outputs, catalog, run_params),
             *_named(outputs, catalog),
+            unread := _unread(outputs, catalog),
             _photos(outputs, catalog),
             _registered(outputs, catalog, run_params),
             _places(outputs, catalog, main_method(run_params)),
             "\n".join(_next_commands(outputs, catalog, run_params)),
         ]
         say("\n" + "\n\n".join(block for block in blocks if block) + "\n")
+        if unread:
+            raise click.exceptions.Exit(UNREAD)
 
 
 def _spoken(name: str) -> str:
@@ -166,6 +176,14 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
                     but = f": every one, as nothing showed when to say {NONE_OF_THESE!r}"
                 sentences.append(f"{len(unknown):,} image{'s' if len(unknown) > 1 else ''} named{but}")
     return list(dict.fromkeys(sentences))  # a method and its base say the same
+
+
+def _unread(outputs: set[str], catalog: DataCatalog) -> str:
+    """Which new images have no name, as they cannot be read."""
+    reasons = catalog.load("new_unreadable_images").values() if "new_unreadable_images" in outputs else ()
+    more = [f"and {len(reasons) - LISTED} more"] if len(reasons) > LISTED else []
+    lines = "\n  ".join([*list(reasons)[:LISTED], *more])
+    return f"{len(reasons)} file{'s' if len(reasons) > 1 else ''} cannot be read:\n  {lines}" if reasons else ""
 
 
 def _photos(outputs: set[str], catalog: DataCatalog) -> str:

@@ -1,7 +1,7 @@
 """Zero-shot learning methods: the mathematics, free of Kedro, MLflow and file access.
 
-A new method is its file here, ``tests/methods/test_<name>.py`` and one line in ``registry.py``. ``core/contract.py`` has
-the contract, README.md the table of all methods.
+A new method is its file here, ``tests/methods/test_<name>.py`` and one line in ``registry.py``.
+``core/contract.py`` has the contract, README.md the table of all methods.
 """
 
 from aezsl.methods.core.classifiers import LinearClassifier, PoolClassifier, ScoringClassifier, TargetClassifier

@@ -133,9 +133,7 @@ def _draw_table(shown: pd.DataFrame) -> Figure:
 
 
 def surely(row: Any) -> str:
-    """How sure a name is: its probability, or its score where there is none; and where that is too little, a mark."""
-    if pd.isna(row.probability):
-        return f"{row.score:.3g}"
+    """How sure a name is: its probability; and where that is too little, a mark."""
     return f"{row.probability:.0%}" + (f" ({NONE_OF_THESE})" if row.none_of_these else "")
 
 

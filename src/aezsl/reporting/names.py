@@ -14,18 +14,15 @@ def list_names(predictions: pd.DataFrame) -> pd.DataFrame:
     """Image, name with its probability, and the runner-up with its own; the true name where it is known.
 
     The name is "none of these" where the best class is too improbable for one: it stands as ``best`` then and always.
-    Where there are no probabilities, in the generalized setting, scores stand instead: they say which of two names is
-    better for an image.
     """
-    shown = "probability" if predictions["probability"].notna().any() else "score"
     table = pd.DataFrame(
         {
             "image": predictions["image_id"],
             "name": predictions["predicted"].mask(predictions["none_of_these"].astype(bool), NONE_OF_THESE),
             "best": predictions["predicted"],
-            shown: predictions[shown],
+            "probability": predictions["probability"],
             "runner_up": predictions.get("top_2"),  # none where there is a single class to choose
-            f"runner_up_{shown}": predictions.get(f"top_2_{shown}"),
+            "runner_up_probability": predictions.get("top_2_probability"),
         }
     )
     if predictions["true"].notna().any():

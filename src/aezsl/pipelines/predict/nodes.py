@@ -5,6 +5,7 @@ import pandas as pd
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import Vectors, VectorSet
 from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.images.extraction import UnreadableImagesError
 from aezsl.formats.image_folders import NewImages
 from aezsl.reporting.figures import Figure
 from aezsl.reporting.gallery import GallerySettings, draw_gallery
@@ -24,9 +25,12 @@ def load_named(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
 def extract_new(
     new: NewImages, store: VectorStore, models: ModelFolder, settings: PredictSettings, extraction: ExtractionSettings
 ) -> tuple[VectorSet, dict[str, str]]:
-    """Features of the new images, by the backbone that the model was trained with."""
+    """Features of the new images, by the backbone that the model was trained with; and which ones cannot be read."""
     encoder = load_named(models, settings).recipe.make_encoder(settings.backbone, extraction.device)
-    return encoder.extract(new.images, store, extraction)
+    features, unreadable = encoder.extract(new.images, store, extraction.model_copy(update={"on_error": "skip"}))
+    if unreadable and len(unreadable) == len(new.images):
+        raise UnreadableImagesError(f"no image can be read: {next(iter(unreadable.values()))}")
+    return features, unreadable
 
 
 def classify(
