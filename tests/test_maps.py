@@ -14,6 +14,7 @@ PAGES = [
     *sorted((ROOT / ".github").glob("*.md")),
     *(page for folder in ("conf", "src", "tests") for page in sorted((ROOT / folder).rglob("README.md"))),
     ROOT / "data/README.md",
+    *sorted((ROOT / "data/results").glob("*.md")),
     ROOT / "data/01_raw/README.md",
 ]
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
