@@ -113,10 +113,9 @@ def create_end_to_end_pipeline() -> Pipeline:
 
 
 def create_own_pipeline(setting: Setting) -> Pipeline:
-    """Own images beside what a network knows, ranked and evaluated as every method is; nothing is left to calibrate."""
+    """Own images beside what a network knows, ranked and evaluated as every method is."""
     stages = photos.create_own(setting) + Pipeline([create_ranking_node(setting)], tags="training")
-    evaluated = evaluation.create_pipeline("aezsl_heads", setting)
-    stages += Pipeline([node for node in evaluated.nodes if "calibration" not in node.outputs])
+    stages += evaluation.create_pipeline("aezsl_heads", setting)
     shared = {"images", "semantics", "classes", "split", "attribute_names", "candidates"}
     parameters = {name: name for name in stages.inputs() if name.startswith("params:")}
     name = in_setting(OWN, setting)

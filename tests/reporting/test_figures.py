@@ -63,7 +63,7 @@ def test_long_names_have_two_lines_and_files_keep_theirs(damaged):
     names = {"image_id": ["IMG_20240512_133312_HDR.jpg"], "predicted": "person in motorized wheelchair"}
     shown = predictions(1, **names)
     texts = rendered(draw_gallery(shown, shown[["image_id"]].assign(path=damaged), SETTINGS))
-    assert "person in motorized\nwheelchair 0.25\nIMG_20240512_133312_HD\nR.jpg" in texts
+    assert "person in motorized\nwheelchair 25%\nIMG_20240512_133312_HD\nR.jpg" in texts
 
 
 def test_images_fill_their_square_and_no_more(tmp_path):
@@ -97,14 +97,14 @@ def test_without_images_the_gallery_is_a_table(listed):
     figure = draw_gallery(shown, pd.DataFrame(listed), SETTINGS)
     assert "no image" not in rendered(figure)
     texts = {cell.get_text().get_text() for cell in figure.axes[0].tables[0].get_celld().values()}
-    assert texts == {"image", "is", "was called", "how sure", "7", "8", "cat", "dog", "0.25", ""}
+    assert texts == {"image", "is", "was called", "how sure", "7", "8", "cat", "dog", "25%", ""}
 
 
 def test_of_images_that_are_partly_on_disk_those_are_shown(damaged):
     shown = predictions(50, image_id=[f"{i}.jpg" for i in range(50)], predicted="fox")
     images = shown[["image_id"]].assign(path=[damaged if i in (7, 33) else f"nowhere/{i}.jpg" for i in range(50)])
     figure = draw_gallery(shown, images, SETTINGS)
-    assert {text for text in rendered(figure) if "fox" in text} == {"fox 0.25\n7.jpg", "fox 0.25\n33.jpg"}
+    assert {text for text in rendered(figure) if "fox" in text} == {"fox 25%\n7.jpg", "fox 25%\n33.jpg"}
     assert figure.get_size_inches()[0] == pytest.approx(3)  # two tiles
 
 

@@ -110,7 +110,7 @@ def test_the_text_tower_of_a_pair(family, tmp_path, caplog):
         with torch.inference_mode():
             expected = model.get_text_features(**ids).pooler_output[0].numpy()
         np.testing.assert_allclose(vector, expected, atol=1e-5)
-    assert not caplog.records
+    assert not [record for record in caplog.records if record.name.startswith("aezsl")]
     long = CLASSES.assign(text=["a red fox", "a green fruit " * 20])
     cut = embed_classes(long, [{"kind": "text", "encoder": folder}])[1]
     assert "1 of 2 texts" in caplog.text

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from aezsl.encoders.assembly import assemble_problem
 from aezsl.encoders.images.backbones import ExtractionSettings
 from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.semantics import EmbeddingSettings, embed_classes, semantics_fingerprint
-from aezsl.evaluation.confidence import Confidence
+from aezsl.evaluation.confidence import Confidence, Stacking
 from aezsl.kinds import Positive, Settings
 from aezsl.machine.provenance import Cost
 from aezsl.methods import TargetClassifier
@@ -96,7 +96,10 @@ def _vectors(classes: pd.DataFrame, sources: list[dict[str, Any]]) -> Vectors:
 def fit_own(
     problem: Problem, recipe: Recipe, photos: PhotosSettings, own: OwnSettings
 ) -> tuple[TrainedModel, Normalisation, TargetClassifier, dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The photo model with the own classes, its classifier of the targets, what both cost; seen scores stay as is."""
+    """The photo model with the own classes, its classifier of the targets, what both cost, and its confidence.
+
+    Scores are logarithms of probabilities on either side: nothing is subtracted from those of seen classes.
+    """
     known = photo_model(photos.network)
     knows = uses_networks(own, recipe.classes)
     with Cost("fit") as fit_cost:
@@ -104,11 +107,10 @@ def fit_own(
     with Cost("adapt") as adapt_cost:
         classifier = model.adapt(problem.S_target)
     (normalisation,) = problem.normalisations
-    trained = TrainedModel(
-        model, replace(recipe, backbone=known.recipe.backbone), CONFIDENCE if knows else Confidence()
-    )
-    unchanged = {"calibration_constant": 0.0, "calibration_criterion": "none"}
-    return trained, normalisation, classifier, fit_cost.measured, adapt_cost.measured, unchanged
+    temperature, threshold = CONFIDENCE.temperature or 1.0, CONFIDENCE.threshold if knows else 0.0
+    confidence = Confidence(temperature, threshold, Stacking(0.0, temperature, threshold))
+    trained = TrainedModel(model, replace(recipe, backbone=known.recipe.backbone), confidence)
+    return trained, normalisation, classifier, fit_cost.measured, adapt_cost.measured, asdict(confidence)
 
 
 def _seen(known: TrainedModel, problem: Problem, own: OwnSettings, alone: bool) -> SeenClassifiers:

@@ -59,7 +59,7 @@ def create_own(setting: Setting) -> Pipeline:
             node(
                 fit_own,
                 ["problem", "problem_recipe", "params:photos", "params:own"],
-                ["model", "normalisation", "classifier", "fit_cost", "adapt_cost", "calibration"],
+                ["model", "normalisation", "classifier", "fit_cost", "adapt_cost", "confidence"],
                 name="fit_own_classes",
             ),
         ],
