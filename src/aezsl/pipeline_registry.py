@@ -46,6 +46,7 @@ OF_METHODS = {
     "gallery": "picture",
     "refinement_curve": "round by round",
     "seen_unseen_curve": "seen against unseen",
+    "reliability_curve": "what probabilities mean",
     "predictions_table": "all names",
     "scores": "all scores",
 }

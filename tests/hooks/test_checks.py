@@ -2,17 +2,21 @@
 
 import os
 
+import pandas as pd
 import pytest
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from aezsl.data.normalise import NormaliseSettings
 from aezsl.datasets.inputs import NewImagesDataset
 from aezsl.encoders.images.backbones import ExtractionSettings
-from aezsl.errors import AezslError, NotReadyError
+from aezsl.errors import AezslError, DataError, NotReadyError
 from aezsl.hooks.checks import Checks, OneThreadPerTask
 from aezsl.machine.provenance import Cost
+from aezsl.methods import method_class
 from aezsl.pipelines import export, predict
+from aezsl.pipelines.ingestion.nodes import SplitSettings
 from aezsl.reporting.names import PredictSettings
 from aezsl.serving.model_file import ModelFolder
 
@@ -42,6 +46,28 @@ def test_a_registered_model_needs_none_of_this_project(pipeline, model, refused,
             Checks().before_pipeline_run(*asked)
     else:
         Checks().before_pipeline_run(*asked)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "n_seen", "refused"), [({}, 3, True), ({}, 4, False), ({"gamma": 1, "lam": 1}, 3, False)]
+)
+def test_too_few_classes_are_refused_as_soon_as_they_are_counted(fixed, n_seen, refused):
+    given = {
+        "params:split": SplitSettings(),
+        "params:normalise": NormaliseSettings(features=["l2"], semantics=["l2"]),
+        "params:eszsl": method_class("eszsl").settings()(**fixed),
+    }
+    split = node(lambda *_: None, list(given), "classes", name="split_classes")
+    checks = Checks()
+    checks.before_pipeline_run(
+        {}, Pipeline([split]), DataCatalog({key: MemoryDataset(one) for key, one in given.items()})
+    )
+    outputs = {"classes": pd.DataFrame({"role": ["seen"] * n_seen + ["unseen"] * 9})}
+    if refused:
+        with pytest.raises(DataError, match=f"4 classes.*{n_seen}"):
+            checks.after_node_run(split, outputs)
+    else:
+        checks.after_node_run(split, outputs)
 
 
 def blas_threads():

@@ -9,6 +9,7 @@ import pytest
 from aezsl.data.benchmark import Candidates
 from aezsl.data.problem import Problem
 from aezsl.errors import AezslError
+from aezsl.evaluation.confidence import Confidence
 from aezsl.evaluation.hierarchy import feasible_sets, hierarchical_precision
 from aezsl.methods import make_method
 from aezsl.pipelines.evaluation.nodes import evaluate_candidates, tabulate_candidates
@@ -32,7 +33,9 @@ def model():
 
 def evaluated(ranking, model, problem, candidates):
     (way,) = problem.normalisations
-    return evaluate_candidates(ranking, TrainedModel(model, None), problem, way, candidates, name="eszsl")
+    return evaluate_candidates(
+        ranking, TrainedModel(model, None, Confidence(1.0)), problem, way, candidates, name="eszsl"
+    )
 
 
 def edges():

@@ -10,7 +10,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from aezsl.reporting.cases import draw_cases, draw_mapping
-from aezsl.reporting.figures import LONGEST_NAME, draw_refinement_curve, draw_sensitivity, short_name
+from aezsl.reporting.figures import LONGEST_NAME, draw_refinement_curve, draw_reliability, draw_sensitivity, short_name
 from aezsl.reporting.gallery import GallerySettings, draw_gallery
 from aezsl.reporting.pictures import data_uri
 
@@ -136,6 +136,8 @@ def test_curves_without_a_point_are_empty_figures():
     assert "AEZSL_LR: label refinement, 0 rounds" in rendered(draw_refinement_curve(history, "aezsl_lr"))
     table = pd.DataFrame(columns=["k", "accuracy", "per_class_accuracy"])
     assert "chosen: 3" in rendered(draw_sensitivity(table, {"k": 3}, "aezsl_lr", "k"))
+    unknown = pd.DataFrame({"true": [None], "predicted": ["cat"], "probability": [0.5]})
+    assert "no test image has a label" in rendered(draw_reliability(unknown, "aezsl"))
 
 
 @pytest.mark.parametrize(("values", "scale"), [([0.1, 10], "log"), ([80, 120], "linear"), ([0, 10], "linear")])

@@ -20,7 +20,7 @@ from aezsl.methods import make_method
 from aezsl.pipelines.ingestion.nodes import SplitSettings
 from aezsl.reporting.cases import draw_cases, draw_mapping
 from aezsl.reporting.explanations import QualitativeSettings, explain_cases, explain_mapping
-from aezsl.reporting.figures import draw_refinement_curve, draw_seen_unseen_curve, draw_sensitivity
+from aezsl.reporting.figures import draw_refinement_curve, draw_reliability, draw_seen_unseen_curve, draw_sensitivity
 from aezsl.reporting.formatting import ReportSettings, write_tables
 from aezsl.reporting.page import SHOWN, make_page
 from aezsl.reporting.tables import make_tables
@@ -86,6 +86,9 @@ def test_the_mapping_says_what_pulled_it(explained):
     assert 0 < mapping["weight_share"] <= 1
 
 
+NAMED = pd.DataFrame({"true": ["cat", "dog", None], "predicted": ["cat", "cat", "dog"], "probability": [0.9, 0.4, 0.7]})
+
+
 def figures(explained):
     history = pd.DataFrame({"round": [1, 2], "accuracy": [0.5, 0.75]})
     table = pd.DataFrame({"k": [5, 10], "accuracy": [0.7, 0.75], "per_class_accuracy": [0.7, 0.75]})
@@ -96,6 +99,7 @@ def figures(explained):
         "exem/refinement_curve.png": draw_refinement_curve(history, "exem"),  # of another problem
         "aezsl_lr/sensitivity_k.png": draw_sensitivity(table, {"k": 10}, "aezsl_lr", "k"),
         "gzsl_aezsl/seen_unseen_curve.png": draw_seen_unseen_curve(curve, points, {"ausuc": 0.2}, "aezsl"),
+        "aezsl/reliability_curve.png": draw_reliability(NAMED, "aezsl"),
         "qualitative/cases.png": draw_cases(explained[3]),
         "qualitative/mapping.png": draw_mapping(explained[5]),
     }
@@ -121,7 +125,7 @@ def page(tmp_path_factory, explained):
     put("aezsl_lr/chosen.json", {"k": 10})
     put("aezsl_lr/selection.csv", "k,mean\n10,0.6\n5,0.7\n20,0.1\n")  # the chosen row first, though not the best
     put("aezsl_lr/sensitivity_k.csv", "k,accuracy,per_class_accuracy\n5,0.7,0.7\n10,0.75,0.75\n")
-    put("gzsl_aezsl/metrics.json", {"ausuc": 0.2, "gzsl_accuracy": 0.3})
+    put("gzsl_aezsl/metrics.json", {"ausuc": 0.2, "gzsl_accuracy": 0.3, "ece": 0.04})
     put("qualitative/cases.json", explained[3])
     put("qualitative/mapping.json", explained[5])
     for path, figure in figures(explained).items():
@@ -156,12 +160,20 @@ def test_page_shows_the_figures_of_the_runs_and_no_others(page):
         "Refinement by AEZSL_LR, round by round": "aezsl_lr/refinement_curve.png",
         "Accuracy of AEZSL_LR against k": "aezsl_lr/sensitivity_k.png",
         "Seen against unseen accuracy of AEZSL, generalized": "gzsl_aezsl/seen_unseen_curve.png",
+        "Probabilities of AEZSL beside the share of right names": "aezsl/reliability_curve.png",
         "Seen classes by their weight in the mapping": "qualitative/mapping.png",
     }
     for alt, file in files.items():
         np.testing.assert_array_equal(shown.pop(alt), np.asarray(Image.open(path.parent / file).convert("RGB")))
     (cases,) = shown
     assert cases.startswith("Images that AEZSL gets right")
+
+
+@pytest.mark.slow
+def test_probabilities_have_a_table_of_both_settings(page):
+    (row,) = page[1]["confidence"].frame.to_dict("records")
+    assert (row["method"], row["ece"]) == ("AEZSL, generalized", pytest.approx(4))
+    assert ">ECE %<" in page[0].read_text()
 
 
 @pytest.mark.slow

@@ -1,3 +1,5 @@
+from dataclasses import astuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from aezsl.data.draws import held_out_mask
 from aezsl.evaluation.calibration import choose_constant, merge, seen_unseen_curve
 from aezsl.evaluation.confidence import Confidence, probabilities
+from aezsl.evaluation.expectation import cautious
 from aezsl.methods import make_method
 from aezsl.selection import (
     CalibrationSettings,
@@ -12,10 +15,11 @@ from aezsl.selection import (
     SelectionSettings,
     SelectionStore,
     class_split,
-    expected_accuracy,
+    optimism,
     problem_folds,
     validated_confidence,
 )
+from aezsl.selection.folds import fresh_folds
 from tests.helpers.problems import make_problem
 from tests.synthetic import make_synthetic
 
@@ -34,23 +38,43 @@ def store(tmp_path):
 
 
 def calibrated(problem, chosen, store, name="eszsl", **changes):
-    given = SELECTION, ConfidenceSettings(**{"none_share": 0.1, **changes}), CALIBRATION, store
+    scores = SelectionStore(store.path.with_name("selection.csv"))
+    given = SELECTION, ConfidenceSettings(**{"none_share": 0.1, **changes}), CALIBRATION, store, scores
     return validated_confidence(name, problem, *problem.normalisations, chosen, *given)
 
 
-def test_the_confidence_of_validation_images_is_their_accuracy(problem, store):
+#: On fold 0 the first point has 0.9, and the one that is best on fold 1 has 0.7; on fold 1 it is the first again.
+CHOSEN_FOR = pd.DataFrame({"point": [0, 1], "score_0": [0.9, 0.7], "score_1": [0.8, 0.9]})
+
+
+@pytest.mark.parametrize("too_good", [0.0, 0.1])
+def test_the_confidence_of_validation_images_is_what_to_expect(problem, store, too_good):
+    if too_good:
+        CHOSEN_FOR.to_csv(store.path.with_name("selection.csv"), index=False)
     chosen = {"gamma": 1.0, "lam": 1.0}
     found = calibrated(problem, chosen, store)
-    sure, right = [], []
+    sure, right, shares = [], [], []
     for held_out in problem_folds(problem, SELECTION):
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
         ranking = make_method("eszsl", **chosen).fit(*training).rank(X, S, len(S))
         sure += probabilities(ranking, found.temperature)[:, 0].tolist()
         right += (ranking.classes[:, 0] == y).tolist()
-    assert np.mean(sure) == pytest.approx((sum(right) + 1) / (len(right) + 2), abs=1e-9)
+        shares += [np.mean(ranking.classes[y == c, 0] == c) for c in range(len(S))]
+    honest, n = np.mean(shares) - too_good, len(shares)
+    assert astuple(found.expectation) == pytest.approx((honest, np.std(shares, ddof=1), n, len(S)))
+    assert np.mean(sure) == pytest.approx((n * honest + 2 / len(S)) / (n + 2), abs=1e-9)
     row = pd.read_csv(store.path).set_index("among").loc["unseen"]
     assert row["accuracy"] == pytest.approx(np.mean(right))
     assert row["n_images"] == len(right)
+
+
+def test_what_was_chosen_on_one_fold_is_measured_on_others(problem):
+    one = SELECTION.model_copy(update={"n_folds": 1, "fraction": 0.2})
+    (chosen_on,), folds = problem_folds(problem, one), fresh_folds(problem, one)
+    assert len(folds) == 3
+    assert len(np.unique(np.concatenate([chosen_on, *folds]))) == 4 * len(chosen_on)
+    half = one.model_copy(update={"fraction": 0.6})  # which leaves no other fold of that size
+    np.testing.assert_array_equal(fresh_folds(problem, half), problem_folds(problem, half))
 
 
 def test_what_was_calibrated_is_taken_over_until_something_changes(problem, store, monkeypatch):
@@ -75,7 +99,7 @@ def test_nothing_is_calibrated_where_it_is_switched_off_or_would_be_a_training(p
 def test_seen_and_unseen_classes_compete_by_the_constant_that_is_best_on_validation_classes(setting, name, store):
     problem = make_problem(setting)
     found = calibrated(problem, {"gamma": 1.0}, store, name).stacking
-    curves, sure, right = [], [], []
+    curves, sure, right, n_unseen = [], [], [], 0
     for held_out in problem_folds(problem, SELECTION):
         (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
         test = held_out_mask(y, CALIBRATION.seen_test_fraction, SELECTION.seed)
@@ -89,9 +113,11 @@ def test_seen_and_unseen_classes_compete_by_the_constant_that_is_best_on_validat
         scale = merged.scores.std(axis=1).mean() if found.relative else 1.0
         sure += probabilities(merged, scale * found.temperature)[:, 0].tolist()
         right += (merged.classes[:, 0] == true).tolist()
+        n_unseen += len(S_val)
     assert found.relative == (name == "eszsl_lr")  # scores of a pool have a scale of their own
     assert found.constant == pytest.approx(choose_constant(*curves))
-    assert np.mean(sure) == pytest.approx((sum(right) + 1) / (len(right) + 2), abs=1e-9)
+    expected = cautious(np.mean(right), n_unseen, 1 / len(problem.S_seen))
+    assert np.mean(sure) == pytest.approx(expected, abs=1e-9)
     assert calibrated(problem, {"gamma": 1.0}, store, name).stacking == found  # taken over, to the last bit
 
 
@@ -102,10 +128,10 @@ def test_without_images_to_spare_seen_and_unseen_classes_compete_as_they_are(sto
     assert found.temperature is not None
 
 
-def test_an_accuracy_is_expected_that_was_not_chosen_for():
-    table = pd.DataFrame({"point": [0, 1, 2], "score_0": [0.9, 0.2, 0.5], "score_1": [0.1, 0.8, 0.5]})
-    # The best point of fold 1 has 0.2 on fold 0, that of fold 0 has 0.1 on fold 1.
-    assert expected_accuracy(table) == pytest.approx((0.2 + 0.1) / 2)
-    tied = pd.DataFrame({"point": [0, 1], "score_0": [1.0, 0.5], "score_1": [1.0, 1.0]})
-    assert expected_accuracy(tied) == pytest.approx((0.75 + 1.0) / 2)
-    assert expected_accuracy(table[["point", "score_0"]]) is None
+def test_how_much_too_good_a_choice_is():
+    apart, overlapping = [np.array([0, 1]), np.array([2, 3])], [np.array([0, 1]), np.array([1, 2])]
+    assert optimism(CHOSEN_FOR, apart) == pytest.approx((0.2 + 0) / 2)
+    assert optimism(CHOSEN_FOR, overlapping) == 0
+    tied = pd.DataFrame({"score_0": [1.0, 0.5], "score_1": [1.0, 1.0]})
+    assert optimism(tied, apart) == pytest.approx((0.25 + 0) / 2)
+    assert optimism(pd.DataFrame({"point": [0], "mean": [np.nan]}), apart[:1]) == 0

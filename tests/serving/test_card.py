@@ -1,8 +1,12 @@
 """What others read of a model: its card, and results in the form of CLIP_benchmark."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
+from aezsl.evaluation.confidence import Confidence
+from aezsl.evaluation.expectation import Expectation
 from aezsl.methods import make_method
 from aezsl.serving.card import clip_benchmark_results, model_card
 from aezsl.serving.trained import TrainedModel
@@ -29,6 +33,16 @@ def test_the_card_has_front_matter_and_says_what_there_is_to_know(trained):
         assert said in text
     assert "2hop" not in text
     assert "| metric | |\n|---|---|\n| accuracy | 61.00 % |" in text  # a table needs its head
+
+
+def test_the_card_says_what_to_expect_where_that_is_known(trained):
+    expectation = Expectation(0.6, 0.3, 60, 10)
+    known = replace(trained, confidence=Confidence(expectation=expectation))
+    card = model_card(known, "birds", METRICS, None, "mine")
+    assert "xpect" not in model_card(trained, "birds", METRICS, None, "mine")
+    n_unseen = int((trained.recipe.classes["role"] == "unseen").sum())
+    for n in (5, 20, n_unseen):
+        assert expectation.in_words(n)[1:] in card
 
 
 def test_without_labels_the_card_says_so(trained):

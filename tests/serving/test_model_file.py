@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from aezsl.errors import DataError
-from aezsl.evaluation.confidence import Confidence
+from aezsl.evaluation.confidence import Confidence, Stacking
+from aezsl.evaluation.expectation import Expectation
 from aezsl.methods import make_method
 from aezsl.serving.model_file import load_classifier, load_trained, save_classifier, save_trained
 from aezsl.serving.trained import TrainedModel
@@ -191,7 +192,8 @@ def test_random_damage_is_refused_or_harmless(tmp_path, trained):
 
 def test_a_model_keeps_how_sure_its_answers_are(trained, tmp_path):
     path = tmp_path / "model.npz"
-    sure = TrainedModel(trained.model, trained.recipe, Confidence(temperature=0.25, threshold=0.5))
+    confidence = Confidence(0.25, 0.5, Stacking(0.1, 2.0), Expectation(0.6, 0.3, 12, 3))
+    sure = TrainedModel(trained.model, trained.recipe, confidence)
     for one in (trained, sure):
         save_trained(path, one)
         assert load_trained(path).confidence == one.confidence

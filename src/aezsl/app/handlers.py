@@ -103,13 +103,14 @@ class Handlers:
         return {}
 
     def scores(self, visitor: Visitor, asked: Asked) -> Answer:
-        """Names of photos, best first, and why not to trust them; where they were refined, what that changed."""
+        """Names of photos, best first, what to expect of them, and why to doubt; if refined, what that changed."""
         model = self._model(asked)[0]
         classes, photos = self._classes(asked, model), _photos(asked)
         features = visitor.features(photos, model)
-        answers, doubts = model.name(features, classes), model.doubts(classes)
+        answers = model.name(features, classes)
+        about = {"doubts": model.doubts(classes), "expected": model.expected(classes)}
         if not asked.get("refine"):
-            return {"answers": answers, "doubts": doubts}
+            return {"answers": answers, **about}
         refined = model.name(features, classes, refine=True)
         pairs = [(before["names"][0], after["names"][0]) for before, after in zip(answers, refined, strict=True)]
         changed = [
@@ -117,7 +118,7 @@ class Handlers:
             for place, (before, after) in enumerate(pairs)
             if before != after
         ]
-        return {"answers": refined, "doubts": doubts, "changed": changed}
+        return {"answers": refined, **about, "changed": changed}
 
     def table(self, visitor: Visitor, asked: Asked) -> Answer:
         """The same as CSV, which a spreadsheet opens without computing anything."""

@@ -133,6 +133,11 @@ class OpenModel:
         """Why names among checked classes should not be trusted, each in a sentence."""
         return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in self.trained.doubts(self.targets(classes))]
 
+    def expected(self, classes: Sequence[Described]) -> str:
+        """How many names among checked classes will be right, in a sentence; empty where nothing is known."""
+        told = self.trained.expected(len(classes), bool(self.targets(classes).seen.any()))
+        return told and f"{told[0].upper()}{told[1:]}."
+
     def adapted(self, classes: Sequence[Described]) -> TargetClassifier:
         """The classifier of checked classes; those that differ from known ones by their names alone share theirs."""
         vectors = self.targets(classes).vectors

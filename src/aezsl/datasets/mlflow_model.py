@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,14 @@ def _public_version(package: str) -> str:
     return version(package).partition("+")[0]
 
 
+def _about(trained: TrainedModel) -> dict[str, Any]:
+    """What MLflow tells of the model: what share of right names to expect."""
+    expectation, n = trained.confidence.expectation, int((trained.recipe.classes["role"] == "unseen").sum())
+    if expectation is None:
+        return {}
+    return {"expected": trained.expected(n), "expectation": asdict(expectation)}
+
+
 @contextmanager
 def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]:
     """What ``mlflow.pyfunc`` makes a model of: arrays, the code that reads them, signature, requirements.
@@ -55,6 +64,7 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
             "data_path": str(arrays),
             "code_paths": [str(Path(aezsl.__file__).parent)],
             "signature": make_signature(),
+            "metadata": _about(trained),
             "pip_requirements": [f"{package}=={_public_version(package)}" for package in packages(trained)],
         }
 

@@ -5,9 +5,9 @@ r"""How sure an answer is: scores as probabilities, and when an image shows none
 .. math:: p_k = \frac{e^{f_k / T}}{\sum_{j=1}^{K} e^{f_j / T}}
 
 is the probability of the k-th one; further classes have none. The temperature T is the one with which, over validation
-images, :math:`p_1` is in the mean what the share of right names is. That share is counted by the rule of succession,
-:math:`(r + 1) / (n + 2)` for r right ones of n, so that a few images that are all right do not make an answer certain.
-In the mean :math:`p_1` falls as T grows, from 1 to 1 / K, so T is unique; where no T will do, the nearest one is taken.
+images, :math:`p_1` is in the mean the share of right names to expect (``aezsl.evaluation.expectation``), so that a few
+classes that are all right do not make an answer certain. In the mean :math:`p_1` falls as T grows, from 1 to 1 / K, so
+T is unique; where no T will do, the nearest one is taken.
 
 **None of these.** An answer with :math:`p_1 < \theta` is that. Every validation image plays both parts: as it is, and
 with its own class taken away, so that it shows none of the others. :math:`\theta` makes most answers right,
@@ -27,6 +27,7 @@ from scipy.special import softmax
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.errors import DataError
+from aezsl.evaluation.expectation import Expectation
 from aezsl.evaluation.ranking import Ranking
 
 #: Classes at most that share the probability of an image: as many as a run keeps of its ranking.
@@ -48,12 +49,14 @@ class Confidence:
     temperature: float | None = None  # None: nothing was calibrated
     threshold: float = 0.0  # 0: never none of these
     stacking: "Stacking | None" = None  # None: seen and unseen classes compete by their scores as they are
+    expectation: Expectation | None = None  # None: nothing is known of how right names will be
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> "Confidence":
         """Of what ``dataclasses.asdict`` gave."""
-        stacking = values.get("stacking")
-        return cls(**{**values, "stacking": stacking if stacking is None else Stacking(**stacking)})
+        parts = {"stacking": Stacking, "expectation": Expectation}
+        made = {name: kind(**values[name]) for name, kind in parts.items() if values.get(name) is not None}
+        return cls(**{**values, **made})
 
     def __post_init__(self) -> None:
         if self.temperature is not None and not (np.isfinite(self.temperature) and self.temperature > 0):
@@ -114,18 +117,19 @@ def probabilities(ranking: Ranking, temperature: float) -> Array:
     return shares
 
 
-def calibrate(ranking: Ranking, true: Labels, none_share: float) -> Calibration:
+def calibrate(ranking: Ranking, true: Labels, none_share: float, expected: float) -> Calibration:
     """The confidence that suits the rankings of validation images, whose classes are ``true``.
 
     ranking : ``SHARING + 1`` best classes, or all, so that one can be taken away. none_share : pi of the rule.
+    expected : the share of right names to expect.
     """
     whole = Ranking(ranking.classes[:, :SHARING], ranking.scores[:, :SHARING])
     right = whole.classes[:, 0] == true
-    temperature = _temperature(whole, (right.sum() + 1) / (len(right) + 2))
+    temperature = _temperature(whole, expected)
     best = probabilities(whole, temperature)[:, 0]
     if ranking.classes.shape[1] < 2:  # without its class nothing would be left
         return Calibration(Confidence(temperature), len(true), float(right.mean()), 1.0, 0.0)
-    without = probabilities(_without(ranking, true), temperature)[:, 0]
+    without = probabilities(without_true(ranking, true), temperature)[:, 0]
     threshold = _threshold(best, right, without, none_share)
     kept = float((best[right] >= threshold).mean()) if right.any() else 1.0
     refused = float((without < threshold).mean())
@@ -145,7 +149,7 @@ def _temperature(ranking: Ranking, wanted: float) -> float:
     return float(np.exp((low + high) / 2))
 
 
-def _without(ranking: Ranking, true: Labels) -> Ranking:
+def without_true(ranking: Ranking, true: Labels) -> Ranking:
     """The rankings without the true class of each image; without the last one where it is not among them."""
     n, k = ranking.classes.shape
     at = ranking.classes == true[:, None]

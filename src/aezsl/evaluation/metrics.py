@@ -13,18 +13,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from aezsl.arrays import Labels
+from aezsl.arrays import Array, Labels, Mask
 from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, seen_unseen_curve
+from aezsl.evaluation.confidence import probabilities
 from aezsl.evaluation.hierarchy import HP_KS, FeasibleSets, hierarchical_precision
 from aezsl.evaluation.intervals import class_mean_interval
 from aezsl.evaluation.ranking import Ranking
+from aezsl.evaluation.reliability import brier_score, expected_calibration_error, none_auroc, risk_coverage
 
 #: The K of flat hit@K.
 HIT_KS = (1, 2, 5, 10, 20)
 
 #: Tables that show metrics, by the names of their files.
-MetricTable = Literal["table1", "generalized", "large_scale"]
+MetricTable = Literal["table1", "generalized", "large_scale", "confidence"]
 
 
 def accuracy(true: Labels, predicted: Labels) -> float:
@@ -84,6 +86,20 @@ class GeneralizedOutcome:
 
 
 @dataclass(frozen=True)
+class ConfidenceOutcome:
+    """Labelled samples and their ranking, in either setting, with the temperature that makes probabilities of it."""
+
+    true: Labels
+    ranking: Ranking
+    temperature: float
+
+    @cached_property
+    def named(self) -> tuple[Array, Mask]:
+        """The probability of every name, and whether it is right."""
+        return probabilities(self.ranking, self.temperature)[:, 0], self.ranking.classes[:, 0] == self.true
+
+
+@dataclass(frozen=True)
 class Metric:
     """All there is to say of a metric. Its values are shares of 1; tables show per cent.
 
@@ -93,7 +109,7 @@ class Metric:
 
     key: str  # in metrics.json, in MLflow and in table files
     label: str  # above its column
-    of: type[ConventionalOutcome] | type[GeneralizedOutcome]
+    of: type[ConventionalOutcome] | type[GeneralizedOutcome] | type[ConfidenceOutcome]
     where: tuple[MetricTable, ...]  # the tables with a column for it
     function: Callable[[Any], float]
     on_page: bool = True  # False: the report page leaves it to the table's file
@@ -158,6 +174,16 @@ METRICS: tuple[Metric, ...] = (
         )
     ),
     Metric("ausuc", "AUSUC", GeneralizedOutcome, ("generalized",), lambda o: ausuc(o.sides)),
+    *(
+        Metric(key, label, ConfidenceOutcome, ("confidence",), function)
+        for key, label, function in (
+            ("mean_probability", "Mean probability", lambda o: float(o.named[0].mean())),
+            ("ece", "ECE", lambda o: expected_calibration_error(*o.named)),
+            ("brier", "Brier score", lambda o: brier_score(o.ranking, o.true, o.temperature)),
+            ("none_auroc", "AUROC of none of these", lambda o: none_auroc(o.ranking, o.true, o.temperature)),
+            ("aurc", "AURC", lambda o: float(risk_coverage(*o.named)[1].mean())),
+        )
+    ),
 )
 
 
@@ -203,7 +229,15 @@ def gzsl_metrics(
     return metrics | {f"{key}_calibrated": value for key, value in _measured(calibrated, changing).items()}
 
 
-def _measured(outcome: ConventionalOutcome | GeneralizedOutcome, metrics: list[Metric]) -> dict[str, float]:
+def confidence_metrics(true: Labels, ranking: Ranking, temperature: float) -> dict[str, float]:
+    """How far probabilities can be believed; of either setting."""
+    outcome = ConfidenceOutcome(true, ranking, temperature)
+    return _measured(outcome, [metric for metric in METRICS if metric.of is ConfidenceOutcome])
+
+
+def _measured(
+    outcome: ConventionalOutcome | GeneralizedOutcome | ConfidenceOutcome, metrics: list[Metric]
+) -> dict[str, float]:
     """The metrics that the outcome defines, by key."""
     values = {metric.key: float(metric.function(outcome)) for metric in metrics}
     return {key: value for key, value in values.items() if not np.isnan(value)}

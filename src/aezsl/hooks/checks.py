@@ -1,12 +1,13 @@
 """What is refused before anything runs, and how threads are shared while it runs."""
 
 import os
+from math import prod
 from typing import Any
 
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
-from kedro.pipeline import Pipeline
+from kedro.pipeline import Node, Pipeline
 
 from aezsl.errors import NotReadyError
 from aezsl.hooks.database import prepare_database
@@ -18,6 +19,9 @@ from aezsl.serving.photos import PHOTOS
 
 class Checks:
     """Refuses parameters, networks, folders and models that cannot be meant, before MLflow hears of the run."""
+
+    def __init__(self) -> None:
+        self._searches = False
 
     @hook_impl(tryfirst=True)  # before kedro-mlflow opens its database
     def after_context_created(self, context: KedroContext) -> None:
@@ -47,6 +51,29 @@ class Checks:
                 _check_pairs(inputs, catalog)
         if "new_images" in inputs and "new_images" in catalog:
             require_folder(catalog.get("new_images").folder)  # type: ignore[union-attr]
+        self._searches = _searches(pipeline, catalog)
+
+    @hook_impl
+    def after_node_run(self, node: Node, outputs: dict[str, Any]) -> None:
+        """Refuse too few classes as soon as they are counted: features of their images would take long."""
+        from aezsl.selection import require_classes
+
+        if self._searches and node.name == "split_classes":
+            require_classes(int((outputs["classes"]["role"] == "seen").sum()))
+
+
+def _searches(pipeline: Pipeline, catalog: DataCatalog) -> bool:
+    """Whether parameters are chosen on validation classes, for which there must be enough classes."""
+    from aezsl.data.normalise import PARTS, listed_alternatives
+    from aezsl.selection import effective_grid, grid_points
+
+    inputs = pipeline.inputs()
+    if not {"params:normalise", "params:split"} <= inputs:
+        return False
+    normalise = dict(catalog.load("params:normalise"))
+    n_ways = prod(len(listed_alternatives(normalise[part])) for part in PARTS)
+    methods = [name for name in METHODS if f"params:{name}" in inputs]
+    return any(n_ways * len(grid_points(effective_grid(name, catalog.load(f"params:{name}")))) > 1 for name in methods)
 
 
 def _check_pairs(inputs: set[str], catalog: DataCatalog) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Node, Pipeline
@@ -15,7 +14,7 @@ from kedro.pipeline import Node, Pipeline
 from aezsl.data.normalise import in_words
 from aezsl.data.problem import Problem
 from aezsl.datasets.files import dataset_path
-from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.evaluation.confidence import NONE_OF_THESE, Confidence
 from aezsl.hooks.crash import LOG_FILE
 from aezsl.hooks.subject import SPLIT_OF_REPEAT, main_method, next_command, pipeline_names, short_path
 from aezsl.machine.console import VERBOSE
@@ -23,8 +22,7 @@ from aezsl.machine.progress import report, say
 from aezsl.methods import MethodRun, in_setting
 from aezsl.pipeline_registry import ENTRIES, OF_METHODS
 from aezsl.reporting.closing import MethodResult, better_method, describe_pool, photo_results, results_table
-from aezsl.reporting.expectations import alike_pairs, describe_alike, describe_expectation
-from aezsl.selection import SelectionSettings, expected_accuracy, problem_folds
+from aezsl.reporting.expectations import alike_pairs, describe_alike
 
 #: Nodes that take less than this many seconds are not mentioned.
 WORTH_A_LINE = 1.0
@@ -36,7 +34,7 @@ UNREAD, LISTED = 3, 20
 BEST_KNOWN = "aezsl_t"
 
 #: Those that show test images, where there are any.
-OF_IMAGES = ("gallery", "refinement_curve", "predictions_table")
+OF_IMAGES = ("gallery", "reliability_curve", "refinement_curve", "predictions_table")
 
 
 class Closing:
@@ -134,12 +132,10 @@ def _expectations(catalog: DataCatalog, main: str) -> list[str]:
     """What can be said of names that nobody can check."""
     problem: Problem = catalog.load(in_setting("problem", MethodRun.parse(main).setting))
     own = problem.normalised(catalog.load(f"{main}.normalisation"))
-    selection = SelectionSettings(**dict(catalog.load("params:selection")))
-    folds = problem_folds(problem, selection) if len(problem.S_seen) > 3 else []
-    scores: Path = catalog.load(f"{main}.selection").path
-    expected = expected_accuracy(pd.read_csv(scores)) if folds and scores.is_file() else None
+    confidence = Confidence.from_mapping(catalog.load(f"{main}.confidence"))
+    expectation = confidence.expectation
     return [
-        describe_expectation(expected, len(folds[0]) if folds else 0, len(folds)),
+        expectation.in_words(len(problem.S_unseen)) if expectation else "",
         describe_alike(alike_pairs(own.S_seen, own.S_unseen, own.unseen_names)),
     ]
 

@@ -1,4 +1,4 @@
-"""What to expect of names that nobody can check: how many are right, and which classes will be mixed up."""
+"""What to expect of names that nobody can check: which classes will be mixed up."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -6,19 +6,6 @@ from itertools import combinations
 import numpy as np
 
 from aezsl.arrays import Array
-
-
-def describe_expectation(accuracy: float | None, n_classes: int, n_folds: int) -> str:
-    """A sentence; empty where there is no estimate.
-
-    accuracy : see ``aezsl.selection.expected_accuracy``. n_classes : among how many an image was named there.
-    """
-    if accuracy is None:
-        return ""
-    return (
-        f"expect about {accuracy:.0%} right names among {n_classes} classes: so many were right when {n_folds} groups "
-        f"of {n_classes} seen classes played unseen, each named with the parameters that were best for the others"
-    )
 
 
 def alike_pairs(S_seen: Array, S_target: Array, names: Sequence[str]) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from aezsl.evaluation.reliability import reliability, risk_coverage
 from aezsl.reporting.formatting import method_label
 
 if TYPE_CHECKING:
@@ -52,6 +53,12 @@ def line_figure(x_label: str, y_label: str, title: str) -> tuple[Figure, Axes]:
     """An empty figure with labelled axes."""
     figure = new_figure(6, 4)
     axes = figure.subplots()
+    label_axes(axes, x_label, y_label, title)
+    return figure, axes
+
+
+def label_axes(axes: Axes, x_label: str, y_label: str, title: str) -> None:
+    """Words, numbers and a grid as all curves have them."""
     axes.set_xlabel(x_label, fontsize=TITLE_SIZE)
     axes.set_ylabel(y_label, fontsize=TITLE_SIZE)
     axes.set_title(title, fontsize=TITLE_SIZE)
@@ -59,7 +66,6 @@ def line_figure(x_label: str, y_label: str, title: str) -> tuple[Figure, Axes]:
     axes.grid(color=LIGHT_GREY, linewidth=0.8)
     axes.set_axisbelow(True)
     hide_frame(axes)
-    return figure, axes
 
 
 def hide_frame(axes: Axes) -> None:
@@ -120,4 +126,32 @@ def draw_seen_unseen_curve(curve: pd.DataFrame, marked: pd.DataFrame, metrics: d
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
+    return figure
+
+
+def draw_reliability(predictions: pd.DataFrame, name: str) -> Figure:
+    """Share of right names by probability, and share of wrong ones by how many images are named."""
+    known = predictions[predictions["true"].notna()]
+    figure = new_figure(10, 4)
+    left, right = figure.subplots(1, 2)
+    label_axes(left, "Probability of the name (%)", "Right names (%)", f"{method_label(name)}: what probabilities mean")
+    label_axes(
+        right, "Images named, the surest first (%)", "Wrong names (%)", f"{method_label(name)}: risk by coverage"
+    )
+    for axes in (left, right):
+        axes.set_xlim(0, 100)
+        axes.set_ylim(0, 100)
+    left.plot([0, 100], [0, 100], color=GREY, linestyle="--", linewidth=1, label="as told")
+    if known.empty:
+        left.text(50, 50, "no test image has a label", ha="center", fontsize=TEXT_SIZE)
+        return figure
+    probability = known["probability"].to_numpy(dtype=np.float64)
+    is_right = known["predicted"].eq(known["true"]).to_numpy(dtype=bool)
+    found = reliability(probability, is_right)
+    at = 100 * found.probability, 100 * found.accuracy
+    left.plot(*at, color=BLUE)
+    left.scatter(*at, s=20 + 400 * found.share, color=BLUE, label="measured; a larger point has more images")
+    left.legend(frameon=False, fontsize=TEXT_SIZE)
+    coverage, risk = risk_coverage(probability, is_right)
+    right.plot(100 * coverage, 100 * risk, color=BLUE)
     return figure

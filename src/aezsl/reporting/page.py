@@ -23,6 +23,9 @@ from aezsl.reporting.tables import make_tables
 #: Classes shown at each end of the gains; the files hold all.
 MOST_GAINS = 12
 
+#: Methods whose probabilities are drawn.
+MOST_RELIABILITIES = 4
+
 #: Parameters whose sensitivity has a pipeline, and methods that the report misses in the generalized setting.
 SENSITIVITIES, GENERALIZED = ("k", "lambda3"), ("eszsl", "aezsl")
 
@@ -93,6 +96,10 @@ def _pictures(results: Results, table1: pd.DataFrame, gallery_width: int) -> dic
     found = {
         "gallery": islice(_find(results, by_accuracy, "gallery", names, gallery_width), 1),  # of the best method
         "seen_unseen": _find(results, generalized, "seen_unseen_curve", "Seen against unseen accuracy of {}"),
+        "reliability": islice(  # of the best methods
+            _find(results, by_accuracy, "reliability_curve", "Probabilities of {} beside the share of right names"),
+            MOST_RELIABILITIES,
+        ),
         "refinement": _find(results, METHODS, "refinement_curve", "Refinement by {}, round by round"),
         "sensitivity": chain.from_iterable(
             _find(results, METHODS, f"sensitivity_{parameter}", f"Accuracy of {{}} against {parameter}")

@@ -33,6 +33,7 @@ def make_tables(results: Results, settings: ReportSettings) -> dict[str, Table]:
     made = {
         "table1": conventional(results, data_set),
         "generalized": generalized(results, data_set),
+        "confidence": believed(results),
         "large_scale": large_scale(results, data_set),
         "per_class_gains": per_class_gains(results),
         "selection": selection(results),
@@ -110,6 +111,24 @@ def generalized(results: Results, data_set: str | None) -> Table:
         columns.append("published_cub")
     note = f"The calibration constant comes from validation classes.{f' {NOTE}' if figures else ''}"
     return Table("Generalized setting", note, pd.DataFrame(rows, columns=columns), labels)
+
+
+def believed(results: Results) -> Table:
+    """How far probabilities can be believed, in both settings, the least calibration error first."""
+    rows: list[dict[str, Any]] = [
+        {"method": full_label(in_setting(name, setting)), "state": "run", **metric_values("confidence", metrics)}
+        for setting in SETTINGS
+        for name, found in finished(results, setting).items()
+        if (metrics := found["metrics"] or {}).keys() & metric_labels("confidence").keys()
+    ]
+    rows.sort(key=lambda row: np.nan_to_num(row["ece"], nan=np.inf))
+    labels = {"method": "Method", **metric_labels("confidence")}
+    note = (
+        "Measured on test images. ECE is how far probabilities are from the share of right names. The Brier score is "
+        "the squared error of all probabilities. AUROC is 50% where chance tells whether an image shows one of the "
+        "classes. AURC is the share of wrong names in the mean over all ways to name the surest images only."
+    )
+    return Table("Probabilities", note, pd.DataFrame(rows, columns=[*labels, "state"]), labels)
 
 
 def large_scale(results: Results, data_set: str | None) -> Table:

@@ -1,7 +1,7 @@
 """Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
 
 from aezsl.selection.confidence import validated_confidence
-from aezsl.selection.folds import class_folds, class_split, problem_folds
+from aezsl.selection.folds import class_folds, class_split, problem_folds, require_classes
 from aezsl.selection.search import (
     Selected,
     cross_validate,
@@ -14,7 +14,7 @@ from aezsl.selection.search import (
 )
 from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
-from aezsl.selection.ties import expected_accuracy, most_cautious_first, most_central_first
+from aezsl.selection.ties import most_cautious_first, most_central_first, optimism
 
 __all__ = [
     "CalibrationSettings",
@@ -26,11 +26,12 @@ __all__ = [
     "class_split",
     "cross_validate",
     "effective_grid",
-    "expected_accuracy",
     "grid_points",
     "most_cautious_first",
     "most_central_first",
+    "optimism",
     "problem_folds",
+    "require_classes",
     "select",
     "select_in_every_way",
     "select_parameters",

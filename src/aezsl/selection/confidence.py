@@ -1,7 +1,7 @@
 """The confidence of a method's answers, calibrated on validation classes."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,14 +14,17 @@ from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.evaluation.calibration import choose_constant, merge, seen_unseen_curve
 from aezsl.evaluation.confidence import SHARING, Calibration, Confidence, Stacking, calibrate, spread
+from aezsl.evaluation.expectation import Expectation, cautious
+from aezsl.evaluation.metrics import class_accuracies
 from aezsl.evaluation.ranking import Ranking
 from aezsl.kinds import Values
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method
 from aezsl.selection.calibration import generalized_sides
-from aezsl.selection.folds import LEAST_SEEN, class_split, problem_folds
+from aezsl.selection.folds import LEAST_SEEN, class_split, fresh_folds, problem_folds
 from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
+from aezsl.selection.ties import optimism
 from aezsl.selection.validation import Fold, Trial
 
 log = logging.getLogger(__name__)
@@ -36,13 +39,15 @@ def validated_confidence(
     settings: ConfidenceSettings,
     calibration: CalibrationSettings,
     store: SelectionStore,
+    scores: SelectionStore,
 ) -> Confidence:
     """What makes probabilities of the method's scores, by the rule of ``aezsl.evaluation.confidence``.
 
-    The method with its chosen parameters is fitted once for every fold of the selection, without the validation
-    classes, and names their images among them; all folds are calibrated together. It is fitted once more without a
-    share of the other classes' images, too: all of these are named among all classes, which gives the constant of
-    calibrated stacking.
+    The method with its chosen parameters is fitted once for every fold (see ``fresh_folds``), without the validation
+    classes, and names their images among them; all folds are calibrated together. Where parameters were chosen on these
+    folds, their accuracy is too good by what the ``scores`` of the selection say. The method is fitted once more,
+    without a share of the other classes' images, too: all of these are named among all classes, which gives the
+    constant of calibrated stacking.
 
     Nothing is calibrated where that would cost as much as the training itself, or more than memory holds: methods
     trained by epochs, problems in files. The generalized setting has its constant in any case.
@@ -52,14 +57,17 @@ def validated_confidence(
     if reason:
         log.info("%s: probabilities are not calibrated: %s", name, reason)
     parts: dict[str, Callable[[], Calibration]] = {}
+    too_good = 0.0
     if not reason:
-        parts["unseen"] = lambda: _among_unseen(method, problem, normalisation, selection, settings.none_share)
+        too_good = _optimism(problem, selection, scores)
+        parts["unseen"] = lambda: _among_unseen(method, problem, normalisation, selection, settings, too_good)
     if problem.setting == "gzsl" or not (reason or _lacks_images(problem, selection, calibration)):
         parts["all"] = lambda: _among_all(method, problem, normalisation, selection, calibration, settings.none_share)
     if not parts:
         store.forget()
         return Confidence()
     described: dict[str, Any] = {"way": normalisation, "chosen": dict(chosen), "parts": list(parts)}
+    described["optimism"] = too_good
     asked = {"selection": selection, "settings": settings, "calibration": calibration}
     described |= {key: given.model_dump() for key, given in asked.items()}
     key = selection_key(problem.seen_fingerprint, name, described)
@@ -72,6 +80,14 @@ def validated_confidence(
     return _read(name, table)
 
 
+def _optimism(problem: Problem, selection: SelectionSettings, scores: SelectionStore) -> float:
+    """By how much the accuracy on the folds of the selection is too good; 0 where scores are of something else."""
+    of_accuracy = problem.setting == "zsl" or selection.criterion == "accuracy"
+    if not of_accuracy or not scores.path.is_file():
+        return 0.0
+    return optimism(pd.read_csv(scores.path), problem_folds(problem, selection))
+
+
 def _reason_against(name: str, problem: Problem, settings: ConfidenceSettings) -> str:
     if not settings.calibrate:
         return "confidence.calibrate is false"
@@ -80,7 +96,7 @@ def _reason_against(name: str, problem: Problem, settings: ConfidenceSettings) -
     if problem.X_train.dtype != np.float64:
         return "the problem is kept in files"
     if len(problem.S_seen) < LEAST_SEEN:
-        return f"there are fewer than {LEAST_SEEN} seen classes"
+        return f"it takes images of at least {LEAST_SEEN} classes"
     return ""
 
 
@@ -91,9 +107,11 @@ def _lacks_images(problem: Problem, selection: SelectionSettings, calibration: C
 
 def _as_row(found: Calibration) -> dict[str, float | None]:
     stacking = found.confidence.stacking
-    rule = asdict(stacking) if stacking else {**asdict(found.confidence), "constant": 0.0, "relative": False}
-    rule.pop("stacking", None)
-    return {**rule, **{key: getattr(found, key) for key in ("n_images", "accuracy", "kept", "refused")}}
+    row = asdict(stacking) if stacking else {**asdict(found.confidence), "constant": 0.0, "relative": False}
+    row.pop("stacking", None)
+    expectation = row.pop("expectation", None) or {}
+    row |= {f"expected_{key}": value for key, value in expectation.items()}
+    return {**row, **{key: getattr(found, key) for key in ("n_images", "accuracy", "kept", "refused")}}
 
 
 def _read(name: str, table: pd.DataFrame) -> Confidence:
@@ -111,8 +129,13 @@ def _read(name: str, table: pd.DataFrame) -> Confidence:
             stacking = Stacking(float(row["constant"]), *rule, bool(row["relative"]))
             confidence = replace(confidence, stacking=stacking)
         else:
-            confidence = Confidence(*rule)
+            confidence = Confidence(*rule, expectation=_expectation(row))
     return confidence
+
+
+def _expectation(row: Mapping[Any, Any]) -> Expectation:
+    kinds = {"accuracy": float, "deviation": float, "n_classes": int, "among": int}
+    return Expectation(**{name: kind(row[f"expected_{name}"]) for name, kind in kinds.items()})
 
 
 def _among_unseen(
@@ -120,11 +143,13 @@ def _among_unseen(
     problem: Problem,
     normalisation: Normalisation,
     selection: SelectionSettings,
-    none_share: float,
+    settings: ConfidenceSettings,
+    too_good: float,
 ) -> Calibration:
-    """From images of validation classes that are named among these."""
-    rankings, labels = [], []
-    for held_out in problem_folds(problem, selection):
+    """From images of validation classes that are named among these; too_good: see ``optimism``."""
+    rankings, labels, by_class = [], [], []
+    folds = fresh_folds(problem, selection)
+    for held_out in folds:
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
         # Under this name decompositions are taken over that the search for parameters has made.
         fold = Fold(training, X, S, held_out.tobytes(), problem.shared)
@@ -132,7 +157,13 @@ def _among_unseen(
         model = clone(method).fit_seen(seen)
         rankings.append(model.rank(np.asarray(X_val), S_val, SHARING + 1))
         labels.append(y)
-    return calibrate(Ranking.concatenate(rankings), np.concatenate(labels), none_share)
+        by_class.append(class_accuracies(y, rankings[-1].classes[:, 0], len(S_val)))
+    accuracies, n_classes = np.concatenate(by_class), len(np.unique(np.concatenate(folds)))
+    honest = float(np.clip(np.nanmean(accuracies) - max(too_good, 0.0), 0, 1))
+    expectation = Expectation(honest, float(np.nanstd(accuracies, ddof=1)), n_classes, len(folds[0]))
+    expected = expectation.among_classes(len(folds[0])).accuracy
+    found = calibrate(Ranking.concatenate(rankings), np.concatenate(labels), settings.none_share, expected)
+    return replace(found, confidence=replace(found.confidence, expectation=expectation))
 
 
 def _among_all(
@@ -160,7 +191,10 @@ def _among_all(
     merged = [merge(fold.seen, fold.unseen, constant, fold.n_seen, fold.n_unseen, SHARING + 1) for fold in folds]
     if method.transductive:
         merged = [ranking.scaled(1 / spread(ranking)) for ranking in merged]
-    found = calibrate(Ranking.concatenate(merged), np.concatenate([fold.true for fold in folds]), none_share)
+    ranking, true = Ranking.concatenate(merged), np.concatenate([fold.true for fold in folds])
+    n_classes = sum(fold.n_unseen for fold in folds)
+    expected = cautious(float(np.mean(ranking.classes[:, 0] == true)), n_classes, 1 / len(problem.S_seen))
+    found = calibrate(ranking, true, none_share, expected)
     assert found.confidence.temperature is not None  # it was calibrated
     rule = found.confidence.temperature, found.confidence.threshold
     return replace(found, confidence=Confidence(stacking=Stacking(constant, *rule, method.transductive)))

@@ -13,6 +13,9 @@ from aezsl.selection.settings import SelectionSettings
 #: Seen classes that validation needs at least: two to play unseen, two to learn from.
 LEAST_SEEN = 4
 
+#: Folds at most beside the one that parameters are chosen on.
+FRESH = 3
+
 
 def class_folds(
     n_seen: int,
@@ -36,8 +39,7 @@ def class_folds(
         check_fraction(fraction)
     share = n_unseen / (n_seen + n_unseen) if fraction is None else fraction
     size = min(max(2, round(n_seen * share)), n_seen - 2)
-    if n_seen < LEAST_SEEN:
-        raise DataError(f"cross-validation over classes needs at least {LEAST_SEEN} seen classes, got {n_seen}")
+    require_classes(n_seen)
     if rule == "first":
         return [np.arange(size)]
     if rule != "random":
@@ -53,10 +55,34 @@ def class_folds(
     return folds
 
 
+def require_classes(n_seen: int) -> None:
+    """Refuse fewer classes with images than choosing parameters takes."""
+    if n_seen < LEAST_SEEN:
+        raise DataError(
+            f"give photos of at least {LEAST_SEEN} classes, there are {n_seen}: two of them play new classes while the "
+            "others are learnt from, which shows how to learn. The photo model needs no photos of yours (aezsl "
+            "classify), and with it any number of classes will do (kedro run --pipeline=photos_own)"
+        )
+
+
 def problem_folds(problem: Problem, settings: SelectionSettings) -> list[Labels]:
     """Validation classes of each fold of a problem, by the settings of a selection."""
     own = settings.model_dump(exclude={"criterion"})
     return class_folds(len(problem.S_seen), len(problem.S_unseen), **own)
+
+
+def fresh_folds(problem: Problem, settings: SelectionSettings) -> list[Labels]:
+    """Folds to measure on what was chosen: those of the selection, or where there is one alone up to ``FRESH`` others.
+
+    Of several folds each can be named with what was chosen on the others (see ``optimism``).
+    """
+    folds = problem_folds(problem, settings)
+    if len(folds) > 1:
+        return folds
+    rest = np.setdiff1d(np.arange(len(problem.S_seen)), folds[0])
+    order, size = np.random.default_rng(settings.seed).permutation(rest), len(folds[0])
+    others = [np.sort(order[i : i + size]) for i in range(0, len(order) - size + 1, size)]
+    return others[:FRESH] or folds
 
 
 def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Array, Labels, Array], ...]:

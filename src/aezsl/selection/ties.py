@@ -1,4 +1,4 @@
-"""Which of several points to take, and what accuracy to expect of it."""
+"""Which of several points to take, and how much too good its score is."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from aezsl.arrays import Array
+from aezsl.arrays import Array, Labels
 
 
 def n_tied(table: pd.DataFrame) -> int:
@@ -96,19 +96,20 @@ def moved_to_front(table: pd.DataFrame, row: Any) -> pd.DataFrame:
     return ordered
 
 
-def expected_accuracy(table: pd.DataFrame) -> float | None:
-    """The mean over folds of the accuracy on a fold, with the point that is best on the other folds.
+def optimism(table: pd.DataFrame, folds: Sequence[Labels]) -> float:
+    """By how much the accuracy of the chosen point is too good, because it was chosen for it.
 
-    The accuracy of the chosen point itself is too good: it was chosen for it. Here no fold has a say in the point that
-    is measured on it; of several points that are equally good on the others, the mean is taken. None where there is a
-    single fold, or nothing was searched.
+    On every fold the chosen point is compared with the one that is best on the folds without a class of this fold; of
+    several that are equally good there, with their mean. 0 where no two folds are without a common class.
 
-    table : of a selection, a row per point with ``score_<fold>``.
+    table : of a selection, the chosen point first, a row per point with ``score_<fold>``.
     """
-    folds = [name for name in map(str, table) if re.fullmatch(r"score_\d+", name)]
-    if len(folds) < 2:
-        return None
-    scores = table[folds].to_numpy(dtype=np.float64)
-    others = (scores.sum(axis=1, keepdims=True) - scores) / (len(folds) - 1)
-    best = np.isclose(others, others.max(axis=0), rtol=0, atol=1e-12)
-    return float(np.mean([scores[best[:, f], f].mean() for f in range(len(folds))]))
+    names = [name for name in map(str, table) if re.fullmatch(r"score_\d+", name)]
+    scores = table[names].to_numpy(dtype=np.float64)
+    gains = []
+    for f in range(len(names)):
+        apart = [g for g in range(len(names)) if not np.isin(folds[g], folds[f]).any()]
+        if apart:
+            others = scores[:, apart].mean(axis=1)
+            gains.append(scores[0, f] - scores[np.isclose(others, others.max(), rtol=0, atol=1e-12), f].mean())
+    return float(np.mean(gains)) if gains else 0.0

@@ -63,6 +63,7 @@ def model_card(
             "",
             *_table(measured),
             "",
+            *_expected(trained, int(roles.get("unseen", 0))),
             "## Limits",
             "",
             *(f"* {limit}" for limit in limits),
@@ -94,6 +95,14 @@ def _table(metrics: Mapping[str, float]) -> list[str]:
     shown = {key: value for key, value in metrics.items() if "." not in key and value <= 1}
     rows = [f"| {key} | {100 * value:.2f} % |" for key, value in shown.items()]
     return ["| metric | |", "|---|---|", *rows] if rows else ["No test image has a label."]
+
+
+def _expected(trained: TrainedModel, n_classes: int) -> list[str]:
+    """What to expect of other classes; nothing where nothing is known."""
+    sentences = [trained.expected(n) for n in sorted({5, 20, n_classes})]
+    listed = [f"* {told[0].upper()}{told[1:]}." for told in sentences if told]
+    note = "By seen classes that played unseen; four of five times the share of right names is within these ends:"
+    return ["## What to expect of new classes", "", note, "", *listed, ""] if listed else []
 
 
 def _size(summary: Mapping[str, Any] | None) -> str:

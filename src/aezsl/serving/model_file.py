@@ -18,7 +18,7 @@ from aezsl.methods import METHODS, MethodRun, TargetClassifier, ZeroShotClassifi
 from aezsl.serving.trained import TrainedModel
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 6
+VERSION = 7
 
 
 def save_trained(path: Path, trained: TrainedModel) -> None:

@@ -58,6 +58,11 @@ class TrainedModel:
         pairs = [f"{targets.names[i]} and {targets.names[j]}" for i, j in alike]
         return found + ([f"{_listed(pairs)} look the same to the model: it will mix them up"] if pairs else [])
 
+    def expected(self, n_classes: int, any_seen: bool = False) -> str:
+        """How many names will be right among so many unseen classes, in a sentence; empty where nothing is known."""
+        expectation = self.confidence.expectation
+        return expectation.in_words(n_classes) if expectation and n_classes and not any_seen else ""
+
     def answer(
         self, features: Array, targets: NamedClasses, top: int | None = TOP, adapted: TargetClassifier | None = None
     ) -> Answers:
@@ -91,13 +96,18 @@ class TrainedModel:
         return self.answers(ranking, targets.names, mixed=True).best(top)
 
     def answers(self, ranking: Ranking, names: Sequence[str], mixed: bool = False) -> Answers:
-        """What a ranking of images among some classes means; mixed: of seen and unseen ones, after stacking.
+        """What a ranking of images among some classes means; mixed: of seen and unseen ones, after stacking."""
+        rule = self.confidence.stacking if mixed and self.confidence.stacking else self.confidence
+        return Answers.make(ranking, names, self.temperature_for(ranking, mixed), rule.threshold)
+
+    def temperature_for(self, ranking: Ranking, mixed: bool = False) -> float:
+        """What makes probabilities of a ranking's scores.
 
         Where nothing was calibrated, probabilities say how clear a decision is, measured by the spread of scores.
         """
         if mixed and (stacking := self.confidence.stacking):
-            return Answers.make(ranking, names, stacking.temperature_for(ranking), stacking.threshold)
-        return Answers.make(ranking, names, self.confidence.temperature or self.spread, self.confidence.threshold)
+            return stacking.temperature_for(ranking)
+        return self.confidence.temperature or self.spread
 
     @cached_property
     def spread(self) -> float:

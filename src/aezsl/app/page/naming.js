@@ -53,14 +53,16 @@ const nameAll = guarded(async () => {
   find("gallery-part").hidden = !state.photos.length;
   let changed = null;
   let doubts = [];
+  let expected = "";
   if (!state.photos.length || !finished().length) answers = [];
   else {
     const answer = await asked("scores", { refine: find("refine").checked });
     if (changedSince) return;
-    ({ answers, doubts, changed = null } = answer);
+    ({ answers, doubts, expected, changed = null } = answer);
   }
   find("doubts").replaceChildren(...doubts.map((sentence) => make("li", { textContent: sentence })));
   find("doubts").hidden = !doubts.length;
+  find("expected").textContent = expected;
   selected = Math.max(0, Math.min(selected, state.photos.length - 1));
   showChanged(changed);
   showGallery();

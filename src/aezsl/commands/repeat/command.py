@@ -20,7 +20,7 @@ from aezsl.commands.repeat.runner import MethodAfterMethod
 from aezsl.commands.repeat.tracking import ParentRun, close_runs
 from aezsl.datasets.files import dataset_path
 from aezsl.errors import DataError
-from aezsl.evaluation.metrics import METRICS, GeneralizedOutcome
+from aezsl.evaluation.metrics import METRICS, ConventionalOutcome, GeneralizedOutcome
 from aezsl.hooks.repeat import split_hooks
 from aezsl.hooks.subject import SPLIT_OF_REPEAT, flat_params, short_path
 from aezsl.machine.progress import say
@@ -240,7 +240,8 @@ def _pipeline_of(name: str, registered: Mapping[str, Pipeline]) -> Pipeline:
 
 def _metrics(settings: set[Setting]) -> list[str]:
     """Keys of all metrics of these settings."""
-    own = [m for m in METRICS if not m.bound and ("gzsl" if m.of is GeneralizedOutcome else "zsl") in settings]
+    other = {"zsl": GeneralizedOutcome, "gzsl": ConventionalOutcome}
+    own = [m for m in METRICS if not m.bound and any(m.of is not other[setting] for setting in settings)]
     return [key for m in own for key in (m.key, *([f"{m.key}_calibrated"] if m.calibrated else []))]
 
 

@@ -12,7 +12,14 @@ from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
 from aezsl.errors import DataError
 from aezsl.evaluation.hierarchy import Hierarchy, feasible_sets
-from aezsl.evaluation.metrics import HIT_KS, class_accuracies, classification_metrics, confusions, metrics_in
+from aezsl.evaluation.metrics import (
+    HIT_KS,
+    class_accuracies,
+    classification_metrics,
+    confidence_metrics,
+    confusions,
+    metrics_in,
+)
 from aezsl.evaluation.ranking import Ranking, ScoreTable
 from aezsl.kinds import CountOrNone, Settings
 from aezsl.machine.console import ON_SCREEN
@@ -82,8 +89,10 @@ def evaluate_candidates(
     """
     hierarchy = None if candidates.edges is None else Hierarchy.from_edges(candidates.edges)
     metrics = evaluate(ranking, problem, hierarchy)
-    if not problem.labelled.any():
+    known = problem.labelled
+    if not known.any():
         return metrics
+    metrics |= confidence_metrics(problem.y_test[known], ranking.subset(known), trained.temperature_for(ranking))
     names, own = np.array(problem.target_names), problem.normalised(normalisation)
     for candidate_set, members in candidates.lists.items():
         classes = np.flatnonzero(np.isin(names, members))

@@ -17,7 +17,7 @@ from aezsl.pipelines.evaluation.nodes import (
     tabulate_candidates,
     tabulate_predictions,
 )
-from aezsl.reporting.figures import draw_seen_unseen_curve
+from aezsl.reporting.figures import draw_reliability, draw_seen_unseen_curve
 from aezsl.reporting.gallery import draw_gallery
 from aezsl.reporting.names import list_names
 
@@ -39,6 +39,7 @@ def create_pipeline(method: str, setting: Setting = "zsl") -> Pipeline:
             ["per_class", "confusions"],
             name="list_errors",
         ),
+        node(with_fixed(draw_reliability, name=method), "predictions", "reliability_curve", name="draw_reliability"),
         node(draw_gallery, ["predictions", "images", "params:gallery"], "gallery", name="draw_gallery"),
     ]
     own = _generalized(method) if setting == "gzsl" else [_conventional(method)]
@@ -68,7 +69,15 @@ def _generalized(method: str) -> list[Node]:
         ),
         node(
             evaluate_generalized,
-            ["seen_ranking", "unseen_ranking", "problem", "calibration", "params:calibration"],
+            [
+                "seen_ranking",
+                "unseen_ranking",
+                "ranking",
+                "problem",
+                "model",
+                "calibration",
+                "params:calibration",
+            ],
             ["metrics", "seen_unseen_table", "seen_unseen_points"],
             name="evaluate_generalized",
         ),

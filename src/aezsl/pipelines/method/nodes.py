@@ -70,10 +70,12 @@ def calibrate_confidence(
     confidence: ConfidenceSettings,
     calibration: CalibrationSettings,
     store: SelectionStore,
+    scores: SelectionStore,
     name: str,
 ) -> dict[str, Any]:
     """What makes probabilities of scores, and lets seen and unseen classes compete, found on validation classes."""
-    return asdict(validated_confidence(name, problem, normalisation, chosen, selection, confidence, calibration, store))
+    given = selection, confidence, calibration, store, scores
+    return asdict(validated_confidence(name, problem, normalisation, chosen, *given))
 
 
 def fit(

@@ -64,6 +64,7 @@ def _calibrate(method: Entry) -> Node:
         "confidence": "params:confidence",
         "calibration": "params:calibration",
         "store": "confidence_scores",
+        "scores": "selection",
     }
     return node(with_fixed(calibrate_confidence, name=method.name), inputs, "confidence", name="calibrate_confidence")
 
