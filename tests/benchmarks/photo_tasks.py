@@ -29,6 +29,8 @@ class Task:
     X: np.ndarray
     y: np.ndarray
     kinds: list[str]  # of every label
+    nodes: list[str]  # the class of WordNet that every label is
+    classes: np.ndarray  # (n,) of ImageNet, what every photo shows
 
 
 def data_folder():
@@ -78,7 +80,7 @@ def draw_task(rng):
     if len(nodes) < 3 or len(set(labels)) < len(labels):
         return None
     held = rng.random(len(nodes)) < 0.6
-    return with_photos(rng, labels, [members()[node] for node in nodes], held)
+    return with_photos(rng, labels, nodes, held)
 
 
 def draw_topic(rng):
@@ -98,7 +100,8 @@ def draw_label(rng, among, topic):
     return groups[rng.integers(len(groups))] if groups else None
 
 
-def with_photos(rng, labels, groups, held):
+def with_photos(rng, labels, nodes, held):
+    groups = [members()[node] for node in nodes]
     kept = np.ones(len(imagenet_classes()), dtype=bool)
     known = {i for group, out in zip(groups, held, strict=True) if not out for i in group}
     for group, out in zip(groups, held, strict=True):
@@ -112,7 +115,8 @@ def with_photos(rng, labels, groups, held):
     kinds = [
         f"{'new' if out else 'known'} {'group' if len(g) > 1 else 'class'}" for g, out in zip(groups, held, strict=True)
     ]
-    return Task(labels, kept, X[np.concatenate(rows)], truth, kinds)
+    rows = np.concatenate(rows)
+    return Task(labels, kept, X[rows], truth, kinds, nodes, y[rows])
 
 
 def neighbours(group):

@@ -10,7 +10,7 @@ import pytest
 from aezsl.encoders.knowledge import NamedClassifiers, label_vectors, load_knowledge, seen_classifiers
 from aezsl.encoders.knowledge import heads as of_networks
 from aezsl.encoders.knowledge.heads import named_classifiers
-from aezsl.encoders.knowledge.named import imagenet_classes, upwards, wordnet
+from aezsl.encoders.knowledge.named import found_by_name, groups_of, imagenet_classes, upwards, wordnet
 from aezsl.encoders.knowledge.vectors import kept_vectors
 from aezsl.errors import DataError, ParameterError
 from aezsl.methods.heads.methods import AEZSLHeads
@@ -199,3 +199,19 @@ def test_an_answer_needs_no_torch_once_the_head_is_kept(cache):
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert found.stdout.strip() == "[]"
+
+
+def test_labels_are_found_in_wordnet_by_a_name_that_one_class_has():
+    dog, collie, *others = found_by_name(["A dog", "collie", "crane", "moka pot", "a", ""])
+    assert dog in upwards(collie)
+    assert others == [""] * 4  # two classes are called crane
+
+
+def test_groups_of_labels_are_classes_above_them_that_are_not_too_wide():
+    labels = ["a dog", "collie", "tabby", "macaw", "rocket", "moka pot"]
+    groups = groups_of(found_by_name(labels))
+    found = {name: groups.classes(number).tolist() for number, name in enumerate(groups.names)}
+    assert found["dog"] == [0, 1]
+    assert found["animal"] == [0, 1, 2, 3]
+    assert "object" not in found
+    assert groups_of(["", ""]) is None

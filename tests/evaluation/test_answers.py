@@ -6,6 +6,7 @@ import pytest
 
 from aezsl.evaluation.answers import TOP, Answers
 from aezsl.evaluation.confidence import probabilities
+from aezsl.evaluation.groups import Groups
 from aezsl.evaluation.ranking import Ranking, top_k
 
 NAMES = [f"class {c}" for c in range(7)]
@@ -51,3 +52,34 @@ def test_lengths_follow_the_order_of_names_where_a_refined_label_stands_first():
 
 def test_no_image_has_a_table_with_all_columns():
     assert "top_3_probability" in Answers.make(Ranking.empty(3), NAMES, 1.0, 0.5).table()
+
+
+def test_every_form_tells_the_group_that_names_an_image():
+    ranking = Ranking(
+        np.array([[0, 1, 2], [2, 0, 1], [1, 2, 0]]), np.log([[0.4, 0.35, 0.25], [0.8, 0.1, 0.1], [0.4, 0.3, 0.3]])
+    )
+    names = ["herring gull", "black gull", "car"]
+    answers = Answers.make(ranking, names, 1.0, 0.45, Groups.of([["gull"], ["gull"], []]))
+    assert answers.said() == [["gull"], ["car"], []]
+    assert answers.texts() == ["gull (herring gull 40%)", "car", "none of these"]
+    table, reply, page = pd.DataFrame(answers.table()), answers.reply(), answers.page()
+    assert table["group"].tolist() == reply["group"] == ["gull", "", ""]
+    assert table["group_probability"].tolist() == reply["group_probability"] == pytest.approx([0.75, 0, 0])
+    assert answers.none_of_these.tolist() == [False, False, True]
+    assert [line["said"] for line in page] == reply["labels"] == answers.said()
+    assert answers.sureness.tolist() == [line["sureness"] for line in page] == pytest.approx([0.75, 0.8, 0.4])
+    first = [line[0] for line in answers.best(1).labels()]
+    assert first[0] == {"label": "gull", "score": pytest.approx(0.75), "group": True}
+    assert [line["label"] for line in first] == ["gull", "car", "none of these"]
+
+
+def test_several_labels_have_probabilities_of_their_own():
+    shares = np.array([[0.2, 0.9, 0.6], [0.4, 0.1, 0.3]])
+    answers = Answers.each(np.log(shares), ["dog", "collie", "grass"], shares)
+    assert answers.said() == answers.reply()["labels"] == [["collie", "grass"], []]
+    assert answers.said(none=False) == [["collie", "grass"], ["dog"]]
+    assert answers.none_of_these.tolist() == [False, True]
+    assert answers.probabilities.tolist() == [[0.9, 0.6, 0.2], [0.4, 0.3, 0.1]]
+    np.testing.assert_allclose(answers.scores, np.log(answers.probabilities))
+    assert answers.page()[0]["lengths"] == [0.9, 0.6, 0.2]
+    assert [line[0]["label"] for line in answers.labels()] == ["collie", "none of these"]

@@ -94,6 +94,8 @@ GOOD = [0.1] * 24
         (rows(GOOD), {"top": 0}, "top must be a whole number from 1 to"),
         (rows(GOOD), {"top": True}, "top must be a whole number"),
         (rows(GOOD), {"top": "3"}, "top must be a whole number"),
+        (rows(GOOD), {"multi": "yes"}, "multi must be true or false, got 'yes'"),
+        (rows(GOOD), {"multi": True}, "cannot say yes or no to every label"),
         (rows(GOOD), {"classes": 5}, "classes must be a table as text, or a list, got int"),
         (rows(GOOD), {"classes": "[1"}, "begin like JSON and are not"),
         (rows(GOOD), {"classes": [{"class_name": "a"}, {"name": "b"}]}, "classes[1] must be a name, or an object"),
@@ -217,7 +219,7 @@ def test_mlflow_drops_no_parameter(served, tmp_path):
     for params, sentence in (
         ({"top": "many"}, "top must be a whole number from 1 to 2000, got 'many'"),
         ({"classes": {"a": ["b"]}}, r"classes\[0\] must be a name, .*"),
-        ([1], "params must be an object of classes, top, backbone, got list"),
+        ([1], "params must be an object of classes, top, backbone, multi, got list"),
     ):
         with pytest.raises(RequestError, match=f"^{sentence}$"):
             loaded.predict(loaded.input_example, params=params)

@@ -71,6 +71,7 @@ class Handlers:
         return {
             "classes": model.prefilled(),
             "describable": model.describable,
+            "several": model.says_several,
             "known": model.names("seen"),
             "n_new": len(model.names("unseen")),
             "examples": [data_uri(path, LARGE) for path in self.library.examples(name)],
@@ -103,13 +104,16 @@ class Handlers:
         return {}
 
     def scores(self, visitor: Visitor, asked: Asked) -> Answer:
-        """Names of photos, best first, what to expect of them, and why to doubt; if refined, what that changed."""
+        """Names of photos, best first, what to expect of them, and why to doubt; if refined, what that changed.
+
+        multi : several classes may be true of a photo.
+        """
         model = self._model(asked)[0]
         classes, photos = self._classes(asked, model), _photos(asked)
-        features = visitor.features(photos, model)
-        answers = model.name(features, classes)
-        about = {"doubts": model.doubts(classes), "expected": model.expected(classes)}
-        if not asked.get("refine"):
+        features, multi = visitor.features(photos, model), bool(asked.get("multi"))
+        answers = model.name(features, classes, multi=multi)
+        about = {"doubts": model.doubts(classes, multi), "expected": "" if multi else model.expected(classes)}
+        if multi or not asked.get("refine"):
             return {"answers": answers, **about}
         refined = model.name(features, classes, refine=True)
         pairs = [(before["names"][0], after["names"][0]) for before, after in zip(answers, refined, strict=True)]
@@ -142,7 +146,7 @@ class Handlers:
         answers = self.scores(visitor, asked)["answers"]
         if not isinstance(files, list) or len(files) != len(answers) or not all(isinstance(f, str) for f in files):
             raise DataError("expected the name of the file of every photo")
-        names = [NONE_OF_THESE if answer["none_of_these"] else answer["names"][0] for answer in answers]
+        names = [", ".join(answer["said"]) or NONE_OF_THESE for answer in answers]
         return list(zip(files, names, answers, strict=True))
 
     def why(self, visitor: Visitor, asked: Asked) -> Answer:

@@ -129,9 +129,9 @@ class OpenModel:
             vectors, seen = zip(*(self._vectors[c] for c in classes), strict=True)
         return NamedClasses([name for name, _ in classes], np.vstack(vectors), np.array(seen))
 
-    def doubts(self, classes: Sequence[Described]) -> list[str]:
+    def doubts(self, classes: Sequence[Described], multi: bool = False) -> list[str]:
         """Why names among checked classes should not be trusted, each in a sentence."""
-        return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in self.trained.doubts(self.targets(classes))]
+        return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in self.trained.doubts(self.targets(classes), multi)]
 
     def expected(self, classes: Sequence[Described]) -> str:
         """How many names among checked classes will be right, in a sentence; empty where nothing is known."""
@@ -148,13 +148,23 @@ class OpenModel:
         with small_products():  # beside other work on the machine threads of BLAS would wait for each other
             return self.trained.model.adapt(vectors)
 
-    def name(self, features: Array, classes: tuple[Described, ...], refine: bool = False) -> list[dict[str, Any]]:
+    @property
+    def says_several(self) -> bool:
+        """Whether several classes may be true of a photo."""
+        return self.trained.confidence.yes_no is not None
+
+    def name(
+        self, features: Array, classes: tuple[Described, ...], refine: bool = False, multi: bool = False
+    ) -> list[dict[str, Any]]:
         """For every row of features (n, d) all classes, best first, as ``Answers.page`` gives them.
 
         refine : learn from these rows together, where the method can; else every row is named by itself.
+        multi : several classes may be true of a photo; nothing is learnt from the rows then.
         """
         rows = self.trained.recipe.features(np.asarray(features, dtype=np.float64))
         classifier = self.adapted(classes)
+        if multi:
+            return self.trained.answer_rows_each(rows, self.targets(classes), classifier).page()
         if refine:
             if not self._together.model.transductive:
                 raise DataError("this model names every photo by itself: choose one that learns from photos to refine")

@@ -22,6 +22,9 @@ _LABELS_FILE = click.option(
 _MODEL = click.option(
     "--model", help="photos (needs no training), a method that has been trained here, or the file of a model. [photos]"
 )
+_MULTI = click.option(
+    "--multi", is_flag=True, help="Several labels may be true: every label has a probability of its own, yes or no."
+)
 _DEVICE = click.option("--device", default="auto", show_default=True, help="As feature_extraction.device.")
 
 
@@ -32,6 +35,7 @@ _DEVICE = click.option("--device", default="auto", show_default=True, help="As f
 @_MODEL
 @click.option("--top", type=click.IntRange(min=1), help="How many labels to print per image. [all]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_MULTI
 @_DEVICE
 def classify(
     image: str,
@@ -40,13 +44,15 @@ def classify(
     model: str | None,
     top: int | None,
     as_json: bool,
+    multi: bool,
     device: str,
 ) -> None:
     """Name a photo: labels with their probabilities, the best first.
 
-    Where the best one is too improbable, "none of these" stands before them. A folder is named image by image.
+    Where the best one is too improbable, its group stands before them, or "none of these". Labels have groups by a
+    column group of --labels-file, or where WordNet has them. A folder is named image by image.
     """
-    named = _name(image, labels, labels_file, model, device, together=False)
+    named = _name(image, labels, labels_file, model, device, together=False, multi=multi)
     lines = named.answers.best(top).labels(named.none)
     if as_json:
         answers: Any = dict(zip(named.paths, lines, strict=True)) if Path(image).is_dir() else lines[0]
@@ -56,7 +62,7 @@ def classify(
     else:
         width = max(len(line["label"]) for line in lines[0])
         for line in lines[0]:
-            is_none = line["label"] not in named.answers.names[0]
+            is_none = "group" not in line and line["label"] not in named.answers.names[0]
             click.echo(line["label"] if is_none else f"{line['label']:<{width}}  {line['score']:4.0%}")
     _end(named)
 
@@ -74,6 +80,7 @@ def classify(
 @click.option("--to", type=click.Path(path_type=Path), help="The folder of sorted photos. [<folder>_sorted]")
 @click.option("--undo", is_flag=True, help="Bring photos back that --sort move has moved to the folder of --to.")
 @click.option("--alone", is_flag=True, help="Name every photo by itself, not the folder as a whole.")
+@_MULTI
 @_DEVICE
 def name(
     folder: Path,
@@ -86,6 +93,7 @@ def name(
     to: Path | None,
     undo: bool,
     alone: bool,
+    multi: bool,
     device: str,
 ) -> None:
     """Name all photos of a folder, one line each; sort them into folders by name."""
@@ -99,7 +107,7 @@ def name(
         except AezslError as error:
             raise click.ClickException(str(error)) from error
         return
-    named = _name(str(folder), labels, labels_file, model, device, together=not alone)
+    named = _name(str(folder), labels, labels_file, model, device, together=not alone, multi=multi)
     if as_json:
         lines = dict(zip(named.paths, named.answers.labels(named.none), strict=True))
         click.echo(json.dumps(lines, indent=2, ensure_ascii=False))
@@ -114,7 +122,13 @@ def name(
 
 
 def _name(
-    images: str, labels: str | None, labels_file: Path | None, model: str | None, device: str, together: bool
+    images: str,
+    labels: str | None,
+    labels_file: Path | None,
+    model: str | None,
+    device: str,
+    together: bool,
+    multi: bool,
 ) -> "Named":
     from aezsl.errors import AezslError
     from aezsl.serving.zero_shot import name_images
@@ -124,7 +138,7 @@ def _name(
     try:
         given = labels if labels_file is None else _read_labels(labels_file)
         with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
-            named = name_images(Path(images), given or "", model, device, together)
+            named = name_images(Path(images), given or "", model, device, together, multi)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
     for warning in named.warnings:
@@ -141,12 +155,11 @@ def _read_labels(path: Path) -> Any:
 
 def _rows(named: "Named") -> list[tuple[str, str, str, str]]:
     answers = named.answers
-    second = answers.names[:, 1] if answers.names.shape[1] > 1 else [""] * len(named.paths)
+    columns = named.shown, answers.texts(named.none), answers.sureness, answers.said(named.none), answers.names.tolist()
+    mentioned = zip(answers.names[range(len(answers.names)), answers.groups.best], *columns, strict=True)
     return [
-        (path, name, f"{share:.0%}", str(other))
-        for path, name, share, other in zip(
-            named.shown, named.names, answers.probabilities[:, 0].tolist(), second, strict=True
-        )
+        (path, text, f"{share:.0%}", next((one for one in names if one not in said and one != best), ""))
+        for best, path, text, share, said, names in mentioned
     ]
 
 
@@ -165,11 +178,10 @@ def _write_csv(named: "Named", path: Path) -> None:
     answers = named.answers
     with written_whole(path) as temporary, temporary.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["image", "name", "best", "probability"])
-        for image, name, best, share in zip(
-            named.paths, named.names, answers.predicted, answers.probabilities[:, 0], strict=True
-        ):
-            writer.writerow([escaped(image), escaped(name), escaped(best), f"{share:.4f}"])
+        writer.writerow(["image", "name", "best", "probability", "name_probability"])
+        columns = named.paths, named.names, answers.predicted, answers.probabilities[:, 0], answers.sureness
+        for image, name, best, share, sureness in zip(*columns, strict=True):
+            writer.writerow([*map(escaped, (image, name, best)), f"{share:.4f}", f"{sureness:.4f}"])
 
 
 def _sort(named: "Named", folder: Path, target: Path, how: Any) -> None:

@@ -12,15 +12,17 @@ from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.benchmark import ROLES
 from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
+from aezsl.encoders.class_groups import class_groups, plain_name
 from aezsl.encoders.images.backbones import JOINED_BY, ExtractionSettings, OneBackbone
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.pretrained import found_near
 from aezsl.encoders.texts.semantics import KINDS, embed_classes
 from aezsl.errors import DataError
+from aezsl.evaluation.groups import Groups
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
-KEPT_COLUMNS = ("class_name", "role", "text", "wnid")
+KEPT_COLUMNS = ("class_name", "role", "text", "wnid", "group")
 
 #: Kinds of semantics that words alone describe.
 BY_TEXT = ("text", "bag_of_words", "word_vectors")
@@ -117,24 +119,25 @@ class Recipe:
             raise DataError(
                 f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
             )
-        return NamedClasses(names, self.semantics(vectors.astype(np.float64)), self._are_seen(names, vectors))
+        made = self.semantics(vectors.astype(np.float64))
+        return NamedClasses(names, made, self._are_seen(names, vectors), class_groups(classes, self.classes))
 
     def _are_seen(self, names: Sequence[str], vectors: Array) -> Mask:
         """Which classes are seen ones of training: by their names, or by their vectors before normalisation."""
         seen = (self.classes["role"] == "seen").to_numpy()
-        known = {_plain(name) for name in self.classes.loc[seen, "class_name"]}
+        known = {plain_name(name) for name in self.classes.loc[seen, "class_name"]}
         rows = {row.tobytes() for row in self.class_vectors[seen].astype(np.float32)}
         pairs = zip(names, vectors.astype(np.float32), strict=True)
-        return np.array([_plain(name) in known or row.tobytes() in rows for name, row in pairs], dtype=bool)
+        return np.array([plain_name(name) in known or row.tobytes() in rows for name, row in pairs], dtype=bool)
 
     def _rows_of_training(self, classes: pd.DataFrame) -> Labels:
         """Which class of training every row of a table means; -1 for none."""
         known, names = self.classes["class_name"], classes["class_name"]
         described = [column for column in DESCRIBING if column in classes]
         if not described:
-            by_name = {_plain(name): row for row, name in enumerate(known)}
+            by_name = {plain_name(name): row for row, name in enumerate(known)}
             by_name |= {name: row for row, name in enumerate(known)}
-            return np.array([by_name.get(name, by_name.get(_plain(name), -1)) for name in names])
+            return np.array([by_name.get(name, by_name.get(plain_name(name), -1)) for name in names])
         if "text" in described and "text" in self.classes and self.reads_words:
             by_text = {pair: row for row, pair in enumerate(zip(known, self.classes["text"], strict=True))}
             return np.array([by_text.get(pair, -1) for pair in zip(names, classes["text"], strict=True)])
@@ -228,10 +231,6 @@ class Recipe:
         self.semantics.check_width(self.class_vectors.shape[1])
 
 
-def _plain(name: str) -> str:
-    return " ".join(name.lower().replace("_", " ").split())
-
-
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
@@ -243,6 +242,7 @@ class NamedClasses:
     names: list[str]
     vectors: Array  # (C, a) normalised as in training
     seen: Mask  # (C,) whether training had images of the class
+    groups: Groups | None = None
 
     @property
     def mixed(self) -> bool:

@@ -29,6 +29,7 @@ from aezsl.arrays import Array, Labels, Mask
 from aezsl.errors import DataError
 from aezsl.evaluation.expectation import Expectation
 from aezsl.evaluation.ranking import Ranking
+from aezsl.evaluation.yes_no import YesNo
 
 #: Classes at most that share the probability of an image: as many as a run keeps of its ranking.
 SHARING = 20
@@ -50,12 +51,13 @@ class Confidence:
     threshold: float = 0.0  # 0: never none of these
     stacking: "Stacking | None" = None  # None: seen and unseen classes compete by their scores as they are
     expectation: Expectation | None = None  # None: nothing is known of how right names will be
+    yes_no: YesNo | None = None  # None: labels have no probabilities of their own
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> "Confidence":
         """Of what ``dataclasses.asdict`` gave."""
-        parts = {"stacking": Stacking, "expectation": Expectation}
-        made = {name: kind(**values[name]) for name, kind in parts.items() if values.get(name) is not None}
+        kinds = {"stacking": Stacking, "expectation": Expectation, "yes_no": YesNo}
+        made = {key: kind(**values[key]) for key, kind in kinds.items() if values.get(key) is not None}
         return cls(**{**values, **made})
 
     def __post_init__(self) -> None:

@@ -133,8 +133,10 @@ def _draw_table(shown: pd.DataFrame) -> Figure:
 
 
 def surely(row: Any) -> str:
-    """How sure a name is: its probability; and where that is too little, a mark."""
-    return f"{row.probability:.0%}" + (f" ({NONE_OF_THESE})" if row.none_of_these else "")
+    """How sure a name is: its probability; and where that is too little, what is said instead."""
+    group = getattr(row, "group", "")
+    instead = f" ({group} {row.group_probability:.0%})" if group else f" ({NONE_OF_THESE})" if row.none_of_these else ""
+    return f"{row.probability:.0%}{instead}"
 
 
 def _true_name(row: Any) -> str:

@@ -13,21 +13,29 @@ from aezsl.kinds import Settings, Text
 def list_names(predictions: pd.DataFrame) -> pd.DataFrame:
     """Image, name with its probability, and the runner-up with its own; the true name where it is known.
 
-    The name is "none of these" where the best class is too improbable for one: it stands as ``best`` then and always.
+    Where the best class is too improbable for a name, that is its group, or "none of these"; ``best`` has it always.
     """
     table = pd.DataFrame(
         {
             "image": predictions["image_id"],
-            "name": predictions["predicted"].mask(predictions["none_of_these"].astype(bool), NONE_OF_THESE),
+            "name": given_names(predictions),
             "best": predictions["predicted"],
             "probability": predictions["probability"],
             "runner_up": predictions.get("top_2"),  # none where there is a single class to choose
             "runner_up_probability": predictions.get("top_2_probability"),
         }
     )
+    if "group" in predictions:
+        table["group_probability"] = predictions["group_probability"]
     if predictions["true"].notna().any():
         table["true_name"] = predictions["true"]
     return table
+
+
+def given_names(predictions: pd.DataFrame) -> pd.Series:
+    """What every image is called: its best class, its group where that is given, or "none of these"."""
+    named = predictions["predicted"].mask(predictions["none_of_these"].astype(bool), NONE_OF_THESE)
+    return named.mask(predictions["group"] != "", predictions["group"]) if "group" in predictions else named
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,6 @@ def sort_images(predictions: pd.DataFrame, settings: PredictSettings) -> SortedI
     """
     if settings.sorted is None:
         return SortedImages()
-    named = predictions["predicted"].mask(predictions["none_of_these"].astype(bool), NONE_OF_THESE)
-    places = sorted_places(predictions["image_id"].astype(str).tolist(), named.astype(str).tolist())
+    named = given_names(predictions).astype(str).tolist()
+    places = sorted_places(predictions["image_id"].astype(str).tolist(), named)
     return SortedImages(settings.sorted, dict(zip(places, predictions["path"].astype(str), strict=True)))

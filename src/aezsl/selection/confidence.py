@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.draws import held_out_mask
 from aezsl.data.normalise import Normalisation
 from aezsl.data.problem import Problem
@@ -17,6 +18,7 @@ from aezsl.evaluation.confidence import SHARING, Calibration, Confidence, Stacki
 from aezsl.evaluation.expectation import Expectation, cautious
 from aezsl.evaluation.metrics import class_accuracies
 from aezsl.evaluation.ranking import Ranking
+from aezsl.evaluation.yes_no import YesNo, fit_yes_no, rival_classes
 from aezsl.kinds import Values
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method
@@ -107,11 +109,11 @@ def _lacks_images(problem: Problem, selection: SelectionSettings, calibration: C
 
 def _as_row(found: Calibration) -> dict[str, float | None]:
     stacking = found.confidence.stacking
-    row = asdict(stacking) if stacking else {**asdict(found.confidence), "constant": 0.0, "relative": False}
-    row.pop("stacking", None)
-    expectation = row.pop("expectation", None) or {}
-    row |= {f"expected_{key}": value for key, value in expectation.items()}
-    return {**row, **{key: getattr(found, key) for key in ("n_images", "accuracy", "kept", "refused")}}
+    rule = asdict(stacking) if stacking else {**asdict(found.confidence), "constant": 0.0, "relative": False}
+    rule.pop("stacking", None)
+    for part in ("expectation", "yes_no"):
+        rule |= {f"{part}_{key}": value for key, value in (rule.pop(part, None) or {}).items()}
+    return {**rule, **{key: getattr(found, key) for key in ("n_images", "accuracy", "kept", "refused")}}
 
 
 def _read(name: str, table: pd.DataFrame) -> Confidence:
@@ -129,13 +131,14 @@ def _read(name: str, table: pd.DataFrame) -> Confidence:
             stacking = Stacking(float(row["constant"]), *rule, bool(row["relative"]))
             confidence = replace(confidence, stacking=stacking)
         else:
-            confidence = Confidence(*rule, expectation=_expectation(row))
+            yes_no = YesNo(*(float(row[f"yes_no_{field.name}"]) for field in fields(YesNo)))
+            confidence = Confidence(*rule, expectation=_expectation(row), yes_no=yes_no)
     return confidence
 
 
 def _expectation(row: Mapping[Any, Any]) -> Expectation:
     kinds = {"accuracy": float, "deviation": float, "n_classes": int, "among": int}
-    return Expectation(**{name: kind(row[f"expected_{name}"]) for name, kind in kinds.items()})
+    return Expectation(**{name: kind(row[f"expectation_{name}"]) for name, kind in kinds.items()})
 
 
 def _among_unseen(
@@ -147,7 +150,7 @@ def _among_unseen(
     too_good: float,
 ) -> Calibration:
     """From images of validation classes that are named among these; too_good: see ``optimism``."""
-    rankings, labels, by_class = [], [], []
+    rankings, labels, by_class, pairs = [], [], [], []
     folds = fresh_folds(problem, selection)
     for held_out in folds:
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
@@ -158,12 +161,24 @@ def _among_unseen(
         rankings.append(model.rank(np.asarray(X_val), S_val, SHARING + 1))
         labels.append(y)
         by_class.append(class_accuracies(y, rankings[-1].classes[:, 0], len(S_val)))
+        pairs.append(_pairs(model, np.asarray(X_val), y, S_val, seen.S))
     accuracies, n_classes = np.concatenate(by_class), len(np.unique(np.concatenate(folds)))
     honest = float(np.clip(np.nanmean(accuracies) - max(too_good, 0.0), 0, 1))
     expectation = Expectation(honest, float(np.nanstd(accuracies, ddof=1)), n_classes, len(folds[0]))
     expected = expectation.among_classes(len(folds[0])).accuracy
     found = calibrate(Ranking.concatenate(rankings), np.concatenate(labels), settings.none_share, expected)
-    return replace(found, confidence=replace(found.confidence, expectation=expectation))
+    yes_no = fit_yes_no(*(np.concatenate(part) for part in zip(*pairs, strict=True)))
+    return replace(found, confidence=replace(found.confidence, expectation=expectation, yes_no=yes_no))
+
+
+def _pairs(model: ZeroShotClassifier, X: Array, y: Labels, S: Array, S_seen: Array) -> tuple[Array, Array, Mask, Array]:
+    """Of all pairs of images and validation classes: score, best score of a seen class, whether true, and weight."""
+    scores = model.adapt(S).scores(X)
+    rivals = model.adapt(S_seen[rival_classes(len(S_seen))]).scores(X).max(axis=1)
+    true = np.arange(len(S)) == y[:, None]
+    # With its own class in the list and without it: a class that is not true is asked about twice.
+    weights = np.where(true, 1.0, 2.0) / len(S)
+    return scores.ravel(), np.repeat(rivals, len(S)), true.ravel(), weights.ravel()
 
 
 def _among_all(

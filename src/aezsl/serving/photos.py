@@ -19,6 +19,7 @@ from aezsl.encoders.images.encoder import make_encoder
 from aezsl.encoders.images.engine import graph_folder
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import Confidence
+from aezsl.evaluation.yes_no import YesNo
 from aezsl.methods import make_method
 from aezsl.serving.model_file import load_trained, save_trained
 from aezsl.serving.trained import TrainedModel
@@ -32,7 +33,7 @@ PHOTOS = "photos"
 NETWORK = "efficientnet_lite0"
 
 #: Raised whenever the same parts would give another model.
-VERSION = 1
+VERSION = 2
 
 
 def photo_model(network: str = NETWORK, together: bool = False) -> TrainedModel:
@@ -107,4 +108,5 @@ def make_photo_model(network: str = NETWORK) -> TrainedModel:
 #: Found on photos of ImageNet's classes that were held out (``python -m tests.benchmarks.bench_photo_choice``).
 #: With this temperature probabilities hold: the calibration error is 1.6%. The threshold is for one photo of four that
 #: shows none of the labels: it keeps four of five right names, and refuses seven of ten photos without their label.
-CONFIDENCE = Confidence(temperature=1.0, threshold=0.45)
+#: Yes and no: found on the same classes (``python -m tests.benchmarks.bench_yes_no choose``).
+CONFIDENCE = Confidence(temperature=1.0, threshold=0.45, yes_no=YesNo(intercept=0.968, score=0.742, rival=0.252))

@@ -30,7 +30,7 @@ MAX_DESCRIPTION = 5_000  # characters of one description
 MAX_IMAGE = 32 * 1024 * 1024  # bytes of one image
 
 #: Parameters of a request, with what they are when it does not give them.
-DEFAULTS: dict[str, Any] = {"classes": "", "top": 5, "backbone": ""}
+DEFAULTS: dict[str, Any] = {"classes": "", "top": 5, "backbone": "", "multi": False}
 
 #: How a row of the request may show its image.
 COLUMNS = ("features", "image", "path")
@@ -70,7 +70,9 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
         raise RequestError(f"top must be a whole number from 1 to {MAX_CLASSES}, got {top!r}")
     if not isinstance(given["backbone"], str):
         raise RequestError(f"backbone must be a name, got {given['backbone']!r}")
-    return {**given, "top": int(top), "classes": class_text(given["classes"])}
+    if not isinstance(given["multi"], bool | np.bool_):
+        raise RequestError(f"multi must be true or false, got {given['multi']!r}")
+    return {**given, "top": int(top), "multi": bool(given["multi"]), "classes": class_text(given["classes"])}
 
 
 def columns_of(rows: Any) -> Rows:

@@ -55,11 +55,14 @@ class ServedModel:
 
     Parameters of the request: ``classes``, a table like classes.csv as one text, a list of names, or a list of objects
     with class_name and description (empty: the unseen classes of training; see ``aezsl.serving.classes``); ``top``, how
-    many names to give; ``backbone``, what made the features, where training had them from a file.
+    many names to give; ``backbone``, what made the features, where training had them from a file; ``multi``, whether
+    several classes may be true of an image, so that each has a probability of its own (``aezsl.evaluation.yes_no``).
     The answer has a row per row: predicted, score (the method's own), probability (``aezsl.evaluation.confidence``),
-    none_of_these (whether that is too little for a name), top, top_scores, top_probabilities. A method that learns from
-    test data takes the rows of a request as its pool. A request with anything wrong in it is refused whole, in one
-    sentence (``RequestError``).
+    none_of_these (whether nothing is probable enough for a name), group and group_probability (where the best class is
+    too improbable and its group is not; ``aezsl.evaluation.groups``), labels (what is said: nothing, the best class,
+    the group, or with multi all classes that are probable enough), top, top_scores, top_probabilities. A method that
+    learns from test data takes the rows of a request as its pool. A request with anything wrong in it is refused whole,
+    in one sentence (``RequestError``).
     """
 
     def __init__(self, trained: TrainedModel) -> None:
@@ -79,7 +82,10 @@ class ServedModel:
             given = read_params(params)
             targets, adapted = self._adapted(given["classes"])
             features = self._features(rows, given["backbone"] or None)
-            answers = self.trained.answer(features, targets, given["top"], adapted)
+            if given["multi"]:
+                answers = self.trained.answer_each(features, targets, given["top"], adapted)
+            else:
+                answers = self.trained.answer(features, targets, given["top"], adapted)
         except RequestError:
             raise
         except AezslError as error:  # what the project refuses is for the client to read
@@ -150,11 +156,14 @@ def make_signature() -> Any:
         ColSpec(DataType.double, "score"),
         ColSpec(DataType.double, "probability"),
         ColSpec(DataType.boolean, "none_of_these"),
+        ColSpec(DataType.string, "group"),
+        ColSpec(DataType.double, "group_probability"),
+        ColSpec(Array(DataType.string), "labels"),
         ColSpec(Array(DataType.string), "top"),
         ColSpec(Array(DataType.double), "top_scores"),
         ColSpec(Array(DataType.double), "top_probabilities"),
     ]
-    types = {str: DataType.string, int: DataType.long}
+    types = {str: DataType.string, int: DataType.long, bool: DataType.boolean}
     params = [ParamSpec(name, types[type(default)], default) for name, default in DEFAULTS.items()]
     return ModelSignature(Schema(inputs), Schema(outputs), ParamSchema(params))
 

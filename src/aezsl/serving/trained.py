@@ -5,16 +5,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from aezsl.arrays import Array
+from aezsl.encoders.class_groups import class_groups, label_groups
 from aezsl.encoders.images.encoder import Encode
 from aezsl.encoders.recipe import NamedClasses, Recipe
 from aezsl.errors import DataError
 from aezsl.evaluation.answers import TOP, Answers
 from aezsl.evaluation.calibration import merge
 from aezsl.evaluation.confidence import SHARING, Confidence
+from aezsl.evaluation.groups import Groups
 from aezsl.evaluation.ranking import Ranking
+from aezsl.evaluation.yes_no import rival_classes
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
+from aezsl.methods.heads.methods import AEZSLHeads, HeadMethod
 
 #: Classes of training at most that say how widely scores are spread.
 REFERENCE_CLASSES = 32
@@ -46,16 +51,19 @@ class TrainedModel:
         """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
         return None if self.model.transductive else self.model.adapt(targets.vectors)
 
-    def doubts(self, targets: NamedClasses) -> list[str]:
-        """Why names among these classes should not be trusted, where the method can tell without an image."""
-        if len(targets.names) == 1:
+    def doubts(self, targets: NamedClasses, multi: bool = False) -> list[str]:
+        """Why names among these classes should not be trusted, where the method can tell without an image.
+
+        multi : several of them may be true, so that classes that look the same are no harm.
+        """
+        if len(targets.names) == 1 and not multi:
             return ["there is one label only: an image can be that, or none of these"]
         if not hasattr(self.model, "doubts"):
             return []
         far, alike = self.model.doubts(targets.vectors)
         names = [targets.names[i] for i in far]
         found = [f"nothing known resembles {_listed(names)}: expect wrong names"] if names else []
-        pairs = [f"{targets.names[i]} and {targets.names[j]}" for i, j in alike]
+        pairs = [f"{targets.names[i]} and {targets.names[j]}" for i, j in alike if not multi]
         return found + ([f"{_listed(pairs)} look the same to the model: it will mix them up"] if pairs else [])
 
     def expected(self, n_classes: int, any_seen: bool = False) -> str:
@@ -72,12 +80,53 @@ class TrainedModel:
             ``adapted`` is given.
         adapted : what ``adapt`` gave for these classes, which most methods need longer for than for the rows.
         """
+        rows = self._rows(features)
+        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows), top)
+
+    def answer_each(
+        self, features: Array, targets: NamedClasses, top: int | None = None, adapted: TargetClassifier | None = None
+    ) -> Answers:
+        """As ``answer``, where several classes may be true of an image: yes or no for every class by itself.
+
+        A transductive method learns nothing from the rows.
+        """
+        return self.answer_rows_each(self._rows(features), targets, adapted).best(top)
+
+    def answer_rows_each(self, rows: Array, targets: NamedClasses, adapted: TargetClassifier | None = None) -> Answers:
+        """As ``answer_each``, of rows (n, d) that are normalised."""
+        if self.confidence.yes_no is None:
+            raise DataError(
+                "this model cannot say yes or no to every label (it was not calibrated for that): leave multi out, or "
+                "ask the photo model"
+            )
+        scores = (adapted or self.model.adapt(targets.vectors)).scores(rows)
+        shares = self.confidence.yes_no.probabilities(scores, self._rivals(rows))
+        return Answers.each(scores, targets.names, shares)
+
+    def _rivals(self, rows: Array) -> Array:
+        """The best score (n,) of a class that the model knows already."""
+        if isinstance(self.model, AEZSLHeads):
+            return self.model.rivals(rows)
+        best: Array = self._seen_classifier.scores(rows).max(axis=1)
+        return best
+
+    @cached_property
+    def _seen_classifier(self) -> TargetClassifier:
+        seen = (self.recipe.classes["role"] == "seen").to_numpy()
+        vectors = self.recipe.class_vectors[seen]
+        return self.model.adapt(self.recipe.semantics(vectors[rival_classes(len(vectors))].astype(np.float64)))
+
+    def groups(self, names: Sequence[str]) -> Groups | None:
+        """The groups of classes by what training says of them; those of labels of the photo model by WordNet."""
+        found = class_groups(pd.DataFrame({"class_name": names}), self.recipe.classes)
+        return label_groups(names) if found is None and isinstance(self.model, HeadMethod) else found
+
+    def _rows(self, features: Array) -> Array:
         features = np.asarray(features, dtype=np.float64)
         width = self.model.n_features_in_
         if features.ndim != 2 or features.shape[1] != width:
             raise DataError(f"features must be rows of {width} numbers, as in training, got shape {features.shape}")
-        rows = self.recipe.features(features)
-        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows), top)
+        return self.recipe.features(features)
 
     def answer_rows(
         self, rows: Array, targets: NamedClasses, adapted: TargetClassifier, top: int | None = None
@@ -87,18 +136,21 @@ class TrainedModel:
         Where seen and unseen classes compete, the model's constant is subtracted from the scores of the seen ones.
         """
         k = len(targets.names) if top is None else max(top, SHARING)
+        groups = targets.groups or self.groups(targets.names)
         if self.confidence.stacking is None or not targets.mixed:
-            return self.answers(adapted.rank(rows, k), targets.names).best(top)
+            return self.answers(adapted.rank(rows, k), targets.names, groups=groups).best(top)
         seen, unseen = (np.flatnonzero(side) for side in (targets.seen, ~targets.seen))
         sides = adapted.rank_parts(rows, targets.seen, k)
         merged = merge(*sides, self.confidence.stacking.constant_for(*sides), len(seen), len(unseen), k)
         ranking = Ranking(np.concatenate([seen, unseen])[merged.classes], merged.scores)
-        return self.answers(ranking, targets.names, mixed=True).best(top)
+        return self.answers(ranking, targets.names, mixed=True, groups=groups).best(top)
 
-    def answers(self, ranking: Ranking, names: Sequence[str], mixed: bool = False) -> Answers:
+    def answers(
+        self, ranking: Ranking, names: Sequence[str], mixed: bool = False, groups: Groups | None = None
+    ) -> Answers:
         """What a ranking of images among some classes means; mixed: of seen and unseen ones, after stacking."""
         rule = self.confidence.stacking if mixed and self.confidence.stacking else self.confidence
-        return Answers.make(ranking, names, self.temperature_for(ranking, mixed), rule.threshold)
+        return Answers.make(ranking, names, self.temperature_for(ranking, mixed), rule.threshold, groups)
 
     def temperature_for(self, ranking: Ranking, mixed: bool = False) -> float:
         """What makes probabilities of a ranking's scores.

@@ -46,6 +46,7 @@ def classify(
     project: str | Path = ".",
     device: str = "auto",
     none: bool = True,
+    multi: bool = False,
 ) -> Answer | list[Answer]:
     r"""Name images: for each the labels, best first, ``[{"label": ..., "score": ...}, ...]``, scores that sum to one.
 
@@ -58,11 +59,15 @@ def classify(
     top : how many labels to give; all by default. The scores of all of them sum to one.
     project : the folder of the project whose models are looked for.
     device : what computes the features, see ``feature_extraction.device``.
+    multi : several labels may be true of an image. Every label has a probability of yes of its own, whatever the other
+        labels are (see ``aezsl.evaluation.yes_no``); "none of these" is said where none has a half.
 
     A score is the probability of the label, calibrated on validation classes of training (see
     ``aezsl.evaluation.confidence``); labels behind the twentieth have none. Where the best one is too improbable,
     ``{"label": "none of these", "score": 0.0}`` stands before the labels, unless ``none`` is False or one of them has
-    that name. A transductive method takes all images of a call as its pool.
+    that name. Where classes have groups (a column ``group``, a wnid, or for the photo model labels that WordNet has),
+    an answer that is not sure enough is given by the smallest group that is: then ``{"label": "gull", "score": 0.8,
+    "group": True}`` stands before the labels. A transductive method takes all images of a call as its pool.
     """
     single = isinstance(images, str | Path | bytes | Image.Image)
     pictures: list[Picture] = [images] if isinstance(images, str | Path | bytes | Image.Image) else list(images)
@@ -76,7 +81,8 @@ def classify(
     targets = find_classes(trained.recipe, labels)
     features = trained.encode(device, side_by_side=len(pictures) > 1)(pictures)
     none = none and NONE_OF_THESE not in targets.names
-    answers = trained.answer(features, targets, None).best(top).labels(none)
+    found = trained.answer_each(features, targets) if multi else trained.answer(features, targets, None)
+    answers = found.best(top).labels(none)
     return answers[0] if single else answers
 
 
@@ -93,9 +99,8 @@ class Named:
 
     @property
     def names(self) -> list[str]:
-        """One name per photo, "none of these" where that is so."""
-        pairs = zip(self.answers.predicted.tolist(), self.answers.none_of_these.tolist(), strict=True)
-        return [NONE_OF_THESE if self.none and is_none else str(name) for name, is_none in pairs]
+        """What every photo is called, several labels with commas between them; "none of these" where that is so."""
+        return [", ".join(said) or NONE_OF_THESE for said in self.answers.said(self.none)]
 
 
 def name_images(
@@ -104,14 +109,16 @@ def name_images(
     model: TrainedModel | str | Path | None = None,
     device: str = "auto",
     together: bool = False,
+    multi: bool = False,
 ) -> Named:
     """Names of the photo, or of all photos below the folder; what cannot be read is passed over and listed.
 
     together : name a folder as a whole, where the model can learn from the photos to be named.
+    multi : several labels may be true of a photo, see ``classify``.
     """
     folder = place if place.is_dir() else place.parent
     paths = read_new_images(place).images["path"].tolist() if place.is_dir() else [str(place)]
-    trained = model if isinstance(model, TrainedModel) else find_model(model, Path(), together)
+    trained = model if isinstance(model, TrainedModel) else find_model(model, Path(), together and not multi)
     if not parsed(labels):
         raise DataError("labels must be names to choose among, such as 'a red fox, a melon'")
     targets = find_classes(trained.recipe, labels)
@@ -119,9 +126,11 @@ def name_images(
     readable = [path for path in paths if path not in unreadable]
     if not readable:
         raise DataError(f"no image can be read: {next(iter(unreadable.values()))}")
-    answers = trained.answer(features, targets, None)
+    answers = trained.answer_each(features, targets) if multi else trained.answer(features, targets, None)
     shown = [os.path.relpath(path, folder) for path in readable]
-    return Named(readable, shown, answers, NONE_OF_THESE not in targets.names, unreadable, trained.doubts(targets))
+    return Named(
+        readable, shown, answers, NONE_OF_THESE not in targets.names, unreadable, trained.doubts(targets, multi)
+    )
 
 
 def _read_all(encode: Encode, paths: Sequence[str]) -> tuple[Float32, dict[str, str]]:

@@ -116,8 +116,10 @@ async function draw(photo) {
 
 export const sendFile = (address, file) => send(address, { body: file });
 
-// The best name with its probability; where that is too little, what it would have been.
+// The best name with its probability, or where that is too little its group, or what it would have been; or several names.
 export function named(answer, between = " ") {
+  if (answer.several) return answer.said.map((name, place) => `${plain(name)} ${percent(answer.probabilities[place])}`).join(", ") || "none of these";
+  if (answer.grouped) return `${plain(answer.text)}${between}${percent(answer.sureness)}`;
   const best = `${plain(answer.names[0])}${between}${percent(answer.probabilities[0])}`;
   return answer.none_of_these ? `none of these (best: ${best})` : best;
 }

@@ -29,7 +29,7 @@ async function showSide(models) {
     named(ours.answers[place]),
     named(theirs.answers[place]),
   ]);
-  const said = ({ answers }, place) => (answers[place].none_of_these ? null : answers[place].names[0]);
+  const said = ({ answers }, place) => answers[place].said[0];
   const same = rows.filter((_, place) => said(ours, place) === said(theirs, place)).length;
   find("side").replaceChildren(table("The photos", ["Photo", ...models.map(label)], rows));
   find("compare-note").textContent = `They agree on ${same} of ${rows.length} photos.`;

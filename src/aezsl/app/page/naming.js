@@ -7,6 +7,11 @@ import { zip } from "./zip.js";
 const SHOWN = 10;
 const WAIT = 100; // milliseconds after the last key
 
+const BEST = "The longer the bar, the better the name suits the photo. A percentage is how probable the name is, by what the model got right among classes it had kept aside.";
+const EACH = "Every word stands by itself: a percentage is how probable it is that the photo shows it. Words with half or more are said.";
+
+const how = () => ({ refine: find("refine").checked, multi: find("multi").checked });
+
 let answers = [];
 let selected = 0;
 
@@ -47,6 +52,9 @@ async function askAgain() {
 
 const nameAll = guarded(async () => {
   const refines = state.models.find((one) => one.id === state.model)?.refines;
+  find("multi-part").hidden = !state.about.several;
+  find("multi").checked &&= state.about.several;
+  find("answer-note").textContent = find("multi").checked ? EACH : BEST;
   find("refine-why").textContent = whyNot(refines);
   find("refine").disabled = !!whyNot(refines);
   find("refine").checked &&= !find("refine").disabled;
@@ -56,7 +64,7 @@ const nameAll = guarded(async () => {
   let expected = "";
   if (!state.photos.length || !finished().length) answers = [];
   else {
-    const answer = await asked("scores", { refine: find("refine").checked });
+    const answer = await asked("scores", how());
     if (changedSince) return;
     ({ answers, doubts, expected, changed = null } = answer);
   }
@@ -73,6 +81,7 @@ const nameAll = guarded(async () => {
 function whyNot(refines) {
   const beside = `${state.model.split("/")[0]}/`; // models of the same pictures
   const better = state.models.find((one) => one.refines && one.id.startsWith(beside));
+  if (find("multi").checked) return "Not while several words may be true.";
   if (!refines) return `Not with this model: it names every photo by itself.${better ? ` Choose ${better.label} above, which learns from photos.` : " No model here learns from photos."}`;
   return state.photos.length < 2 ? "Not with one photo: add others, best several of each class." : "";
 }
@@ -225,7 +234,7 @@ whenEdited(() => {
   clearTimeout(waiting);
   waiting = setTimeout(refresh, WAIT);
 });
-find("refine").addEventListener("change", refresh);
+for (const id of ["refine", "multi"]) find(id).addEventListener("change", refresh);
 find("clear").addEventListener("click", guarded(async () => {
   await ask("forget");
   state.photos.forEach((photo) => photo.url.startsWith("blob:") && URL.revokeObjectURL(photo.url));
@@ -241,7 +250,7 @@ find("zip").addEventListener("click", guarded(async () => {
   const { places } = await asked("places", namedFiles());
   download(await zip(places.map((place, number) => [place, photos[number].file ?? drawn(photos[number])])), "photos by name.zip");
 }));
-const namedFiles = () => ({ files: state.photos.map((photo) => photo.name), refine: find("refine").checked });
+const namedFiles = () => ({ files: state.photos.map((photo) => photo.name), ...how() });
 
 // An example as a file: of its own the page has what it shows.
 const drawn = ({ url }) => new Blob([Uint8Array.from(atob(url.split(",")[1]), (letter) => letter.charCodeAt(0))]);

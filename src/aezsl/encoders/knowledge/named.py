@@ -4,6 +4,8 @@
 from WordNet 3.0 (its licence: ``WORDNET_LICENSE.txt``). ``make_texts`` writes it.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +14,7 @@ from typing import NamedTuple
 
 from aezsl.arrays import Float32
 from aezsl.errors import DataError
+from aezsl.evaluation.groups import Groups
 
 TABLE = Path(__file__).with_name("imagenet_1k.tsv")
 
@@ -20,6 +23,13 @@ N_CLASSES = 1000
 
 #: What stands between names in the table, and in what networks call their classes.
 BETWEEN = ", "
+
+
+#: Classes of ImageNet at most in a group that may name an image: animal has 398, whole 949.
+WIDEST = 400
+
+#: What may stand before the name of a class.
+ARTICLE = re.compile(r"^(an?|the) ")
 
 
 class Synset(NamedTuple):
@@ -90,6 +100,33 @@ def upwards(wnid: str) -> list[str]:
     for one in found:
         found += [parent for parent in wordnet()[one].parents if parent not in found]
     return found
+
+
+def groups_of(wnids: Sequence[str]) -> Groups | None:
+    """The groups of WordNet among some classes: those above them, and a class itself where others are below it.
+
+    Wider ones than ``WIDEST`` say too little of an image. A class that is not known here is in no group.
+    """
+    known = wordnet()
+    lineages = [[one for one in upwards(w) if below()[one] <= WIDEST] if w in known else [] for w in wnids]
+    return Groups.of(lineages, {wnid: synset.names[0] for wnid, synset in known.items()})
+
+
+def found_by_name(labels: Sequence[str]) -> list[str]:
+    """The wnid of the class that a label names, where exactly one of ImageNet or above has this name; else empty."""
+    named: dict[str, set[str]] = {}
+    for wnid, synset in wordnet().items():
+        for name in synset.names:
+            named.setdefault(name.casefold(), set()).add(wnid)
+    plain = (ARTICLE.sub("", " ".join(label.casefold().replace("_", " ").split())) for label in labels)
+    found = (named.get(name, set()) for name in plain)
+    return [next(iter(wnids)) if len(wnids) == 1 else "" for wnids in found]
+
+
+@cache
+def below() -> Mapping[str, int]:
+    """How many classes of ImageNet are below every class, itself among them."""
+    return Counter(above for wnid in imagenet_classes() for above in upwards(wnid))
 
 
 def description(wnid: str) -> str:

@@ -11,7 +11,7 @@ from aezsl.data.statistics import SeenStatistics
 from aezsl.errors import DataError
 from aezsl.kinds import Count, Positive, Proportion
 from aezsl.methods.aezsl.aezsl import AEZSL
-from aezsl.methods.core.checks import check_semantics
+from aezsl.methods.core.checks import check_rows, check_semantics
 from aezsl.methods.core.classifiers import LinearClassifier, TargetClassifier
 from aezsl.methods.core.contract import ZeroShotClassifier
 from aezsl.methods.core.seen import Targets
@@ -170,6 +170,12 @@ class AEZSLHeads(HeadMethod):
         overlap = np.triu(union.overlap(union.cover(u, self.sharpness)), k=1)
         pairs = [(int(i), int(j)) for i, j in np.argwhere(overlap > self.alike_above)]
         return Doubts(np.flatnonzero(u.max(axis=1) < self.far_below), pairs)
+
+    def rivals(self, X: ArrayLike) -> Array:
+        """The largest log posterior of a class of the network (n,): what ``evaluation.yes_no`` measures labels by."""
+        rows = check_rows("X", X, self.n_features_in_, "features")
+        found: Array = union.log_posteriors(rows, self.seen_.rows, self.seen_.biases)[0].max(axis=1)
+        return found
 
     def _similarity(self, A: Array) -> Array:
         """The similarity u (L, C) of labels and classes."""

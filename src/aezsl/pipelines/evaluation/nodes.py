@@ -41,7 +41,7 @@ class EvaluationSettings(Settings):
 def tabulate_predictions(ranking: Ranking, problem: Problem, trained: TrainedModel) -> pd.DataFrame:
     """One row per test image: what it is, what it was called and how surely, and the best classes."""
     mixed, names = problem.setting == "gzsl", problem.target_names
-    answers = trained.answers(ranking, names, mixed)
+    answers = trained.answers(ranking, names, mixed, trained.groups(names))
     true = np.array([*names, None], dtype=object)[problem.y_test]  # None is the name of label -1
     space = {"label_space": "seen + unseen" if mixed else "unseen"}
     return pd.DataFrame({"image_id": problem.test_ids, "true": true, **answers.table(), **space})
