@@ -18,7 +18,7 @@ from aezsl.methods import METHODS, MethodRun, TargetClassifier, ZeroShotClassifi
 from aezsl.serving.trained import TrainedModel
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 7
+VERSION = 8
 
 
 def save_trained(path: Path, trained: TrainedModel) -> None:
@@ -40,9 +40,10 @@ def load_trained(path: Path) -> TrainedModel:
         trained = TrainedModel(_load_model(header, arrays), recipe, Confidence.from_mapping(header["confidence"]))
         features, semantics = recipe.example.shape[1], recipe.class_vectors.shape[1]
         _check_widths(trained.model, features, semantics)
-        targets = recipe.semantics(recipe.class_vectors[:2].astype(np.float64))
-        scores = trained.model.decision_function(recipe.features(recipe.example.astype(np.float64)), targets)
-        _check_scores(scores, (len(recipe.example), len(targets)))
+        targets, given = recipe.described(recipe.class_vectors[:2])
+        rows = recipe.features(recipe.example.astype(np.float64))
+        scores = trained.model.adapt(targets, rows, given).scores(rows)
+        _check_scores(scores, (len(rows), len(targets)))
         check_unchanged(header, arrays)
     return trained
 

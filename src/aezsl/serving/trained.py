@@ -49,7 +49,7 @@ class TrainedModel:
 
     def adapt(self, targets: NamedClasses) -> TargetClassifier | None:
         """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
-        return None if self.model.transductive else self.model.adapt(targets.vectors)
+        return None if self.model.transductive else self.model.adapt(targets.vectors, given=targets.given)
 
     def doubts(self, targets: NamedClasses, multi: bool = False) -> list[str]:
         """Why names among these classes should not be trusted, where the method can tell without an image.
@@ -81,7 +81,7 @@ class TrainedModel:
         adapted : what ``adapt`` gave for these classes, which most methods need longer for than for the rows.
         """
         rows = self._rows(features)
-        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows), top)
+        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows, targets.given), top)
 
     def answer_each(
         self, features: Array, targets: NamedClasses, top: int | None = None, adapted: TargetClassifier | None = None
@@ -99,7 +99,7 @@ class TrainedModel:
                 "this model cannot say yes or no to every label (it was not calibrated for that): leave multi out, or "
                 "ask the photo model"
             )
-        scores = (adapted or self.model.adapt(targets.vectors)).scores(rows)
+        scores = (adapted or self.model.adapt(targets.vectors, given=targets.given)).scores(rows)
         shares = self.confidence.yes_no.probabilities(scores, self._rivals(rows))
         return Answers.each(scores, targets.names, shares)
 
@@ -114,7 +114,12 @@ class TrainedModel:
     def _seen_classifier(self) -> TargetClassifier:
         seen = (self.recipe.classes["role"] == "seen").to_numpy()
         vectors = self.recipe.class_vectors[seen]
-        return self.model.adapt(self.recipe.semantics(vectors[rival_classes(len(vectors))].astype(np.float64)))
+        return self._adapted(vectors[rival_classes(len(vectors))])
+
+    def _adapted(self, vectors: Array) -> TargetClassifier:
+        """The classifier of classes with these vectors before normalisation, without a pool."""
+        S, given = self.recipe.described(vectors)
+        return self.model.adapt(S, given=given)
 
     def groups(self, names: Sequence[str]) -> Groups | None:
         """The groups of classes by what training says of them; those of labels of the photo model by WordNet."""
@@ -168,5 +173,5 @@ class TrainedModel:
         chosen = np.unique(np.linspace(0, len(vectors) - 1, REFERENCE_CLASSES).astype(int))
         rows = self.recipe.features(self.recipe.example.astype(np.float64))
         # Without a pool: the two images of the example are not for learning from.
-        scores = self.model.adapt(self.recipe.semantics(vectors[chosen].astype(np.float64))).scores(rows)
+        scores = self._adapted(vectors[chosen]).scores(rows)
         return float(scores.std(axis=1).mean()) or 1.0
