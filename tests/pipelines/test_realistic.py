@@ -8,10 +8,11 @@ import pytest
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
-from aezsl.pipelines.realistic import create_pipeline, nodes
+from aezsl.pipelines.realistic import nodes
 from aezsl.pipelines.realistic.nodes import RealisticSettings, measure_pools
 from aezsl.selection import SelectionSettings, SelectionStores
 from tests.helpers.problems import make_problem
+from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic
 
 PROBLEM = make_problem("zsl", make_synthetic(n_seen=16, n_unseen=6, per_class=15))
@@ -26,7 +27,7 @@ METHODS = {
 
 def measure(folder, settings=SETTINGS, problem=PROBLEM):
     stores = SelectionStores(folder / "models", "{}/selection.csv"), SelectionStores(folder / "cells", "{}.csv")
-    return measure_pools(problem, settings, SelectionSettings(), *stores, **METHODS)
+    return measure_pools(problem, settings, SelectionSettings(), METHODS, make_recipe()[0], *stores)
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +107,3 @@ def test_what_cannot_be_measured_is_named(tmp_path):
         measure(tmp_path, SETTINGS.model_copy(update={"methods": "eszsl"}))
     with pytest.raises(DataError, match="no cell"):
         measure(tmp_path, SETTINGS.model_copy(update={"classes": "9", "streams": ""}))
-
-
-def test_the_pipeline_has_the_parameters_of_every_method_with_a_pool():
-    inputs = create_pipeline().inputs()
-    assert {"params:aezsl", "params:aezsl_t", "params:tzsar", "params:realistic"} <= inputs

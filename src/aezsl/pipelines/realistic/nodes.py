@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Labels
-from aezsl.data.normalise import Normalisation
+from aezsl.data.normalise import Normalisation, in_words
 from aezsl.data.pools import Cell, draw_pools, make_cells
 from aezsl.data.problem import Problem
+from aezsl.encoders.recipe import Recipe
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.intervals import paired_difference
 from aezsl.evaluation.metrics import per_class_accuracy
@@ -68,25 +69,31 @@ def measure_pools(
     problem: Problem,
     settings: RealisticSettings,
     selection: SelectionSettings,
-    chosen: SelectionStores,
-    found: SelectionStores,
-    **methods: Any,
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """A row per method, cell and draw, or per cell that is left out, with the reason; and the record of their origin.
+    parameters: dict[str, Any],
+    recipe: Recipe,
+    selections: SelectionStores,
+    cells: SelectionStores,
+) -> tuple[pd.DataFrame, dict[str, Any], dict[str, Any]]:
+    """A row per method, cell and draw, or per cell that is left out, with the reason; what was chosen; the record.
 
-    chosen : where runs of the methods keep what was selected, which is taken over. found : keeps every cell of every
-    method, so that a run that was interrupted goes on where it was. methods : the section of every method by name.
+    parameters : all sections by name. selections : where runs of the methods keep what was selected, which is taken
+    over. cells : keeps every cell of every method, so that a run that was interrupted goes on where it was.
     """
     names = read_methods(settings.methods)
     rows = np.flatnonzero(problem.labelled)
-    cells = make_cells(settings.classes, settings.batches, settings.streams)
-    pools, left_out = draw_all(cells, problem.y_test[rows], settings)
-    tables = []
+    wanted = make_cells(settings.classes, settings.batches, settings.streams)
+    pools, left_out = draw_all(wanted, problem.y_test[rows], settings)
+    tables: list[pd.DataFrame] = []
+    chosen: dict[str, Any] = {}
     with progress_bar(total=len(names) * sum(map(len, pools.values())), desc="pools", unit="draw") as bar:
         for name in names:
-            method = Measured(name, *choose_parameters(name, problem, selection, chosen, methods), problem, rows)
-            tables += [_measure(method, pools, settings, found, bar), _reasons(name, left_out)]
-    return pd.concat(tables, ignore_index=True), make_record({}, problem.fingerprint)
+            method = Measured(name, *choose_parameters(name, problem, selection, selections, parameters), problem, rows)
+            if METHODS[name].paired and not method.parameters["stated_pair"]:
+                recipe.require_pair(name)
+            tables += [_measure(method, pools, settings, cells, bar), _reasons(name, left_out)]
+            values = {**method.parameters, "normalisation": in_words(method.normalisation)}
+            chosen |= {f"{name}.{key}": value for key, value in values.items()}
+    return pd.concat(tables, ignore_index=True), chosen, make_record({}, problem.fingerprint)
 
 
 def read_methods(text: str) -> list[str]:
@@ -135,7 +142,7 @@ def _measure(
     method: Measured,
     pools: dict[Cell, list[list[Labels]]],
     settings: RealisticSettings,
-    found: SelectionStores,
+    cells: SelectionStores,
     bar: Any,
 ) -> pd.DataFrame:
     """A row per cell and draw, those of former runs taken over."""
@@ -143,7 +150,7 @@ def _measure(
     described = method.parameters, method.normalisation, drawn
     model, tables = None, []
     for cell, draws in pools.items():
-        store = found.of(f"{method.name}/{cell.name}")
+        store = cells.of(f"{method.name}/{cell.name}")
         key = selection_key(method.problem.fingerprint, method.name, *described, cell.name)
         table = store.find(key, len(draws))
         if table is None:
