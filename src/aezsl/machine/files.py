@@ -4,10 +4,11 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from aezsl.machine.processes import Process
 
@@ -21,6 +22,7 @@ _cleared: set[Path] = set()
 SMALL = 2**20
 #: What stands between an archive and the place of a member in it.
 MEMBER = "::"
+_MEMBER = re.compile(rf"(.*?){MEMBER}([0-9]{{1,18}})\+([0-9]{{1,18}}){MEMBER}.*", re.DOTALL)
 
 
 @contextmanager
@@ -112,14 +114,10 @@ def member_path(archive: Path, offset: int, size: int, name: str) -> str:
 
 def split_member(path: str | Path) -> tuple[Path, int, int] | None:
     """Archive, offset and size of what ``member_path`` gave; nothing for a file of its own, whatever its name."""
-    archive, first, rest = str(path).partition(MEMBER)
-    if not first:
+    member = _MEMBER.fullmatch(str(path))
+    if not member or os.path.isfile(path):
         return None
-    place, second, _ = rest.partition(MEMBER)
-    offset, _, size = place.partition("+")
-    if not second or not (offset.isdigit() and size.isdigit()) or os.path.isfile(path):
-        return None
-    return Path(archive), int(offset), int(size)
+    return Path(member[1]), int(member[2]), int(member[3])
 
 
 def read_member(archive: Path, offset: int, size: int) -> bytes:
@@ -130,6 +128,52 @@ def read_member(archive: Path, offset: int, size: int) -> bytes:
     if len(content) < size:
         raise OSError(f"{archive} ends before the member at {offset}")
     return content
+
+
+def read_below(root: Path, name: str, most: int) -> bytes:
+    """The bytes of a regular file below a folder, or of a member of an archive there (``member_path``).
+
+    Every part of the name is opened relative to the folder before it, and no link is followed: nothing can be moved or
+    linked elsewhere between a check and the reading. ValueError and OSError say why not.
+    """
+    member = None
+    try:
+        descriptor = _open_below(root, name)
+    except FileNotFoundError:
+        member = _MEMBER.fullmatch(name)
+        if not member:
+            raise
+        descriptor = _open_below(root, member[1])
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is not a regular file")
+        size = int(member[3]) if member else status.st_size
+        if size > most:
+            raise ValueError(f"it has {size} bytes, at most {most} are read")
+        file.seek(int(member[2]) if member else 0)
+        content = file.read(size)
+    if len(content) < size:
+        raise ValueError("the file ends before it")
+    return content
+
+
+def _open_below(root: Path, name: str) -> int:
+    """A descriptor of what a relative name without ``..`` leads to."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name:
+        raise ValueError("it must lie below the folder")
+    if os.open not in os.supports_dir_fd:
+        raise ValueError("this system cannot open files relative to a folder")
+    plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe would keep the reader waiting for ever
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for number, part in enumerate(parts, 1):
+        try:
+            inside = os.open(part, plain | (os.O_DIRECTORY if number < len(parts) else 0), dir_fd=here)
+        finally:
+            os.close(here)
+        here = inside
+    return here
 
 
 def content_digest(content: bytes) -> str:
