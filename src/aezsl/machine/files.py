@@ -1,5 +1,6 @@
 """Files written whole or not at all, and known by their content."""
 
+import errno
 import hashlib
 import os
 import re
@@ -7,9 +8,10 @@ import shutil
 import stat
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
+from aezsl.errors import StorageError
 from aezsl.machine.processes import Process
 
 #: Names of what is being written: whose it is, so that the leftovers of a killed process can be told and cleared.
@@ -25,33 +27,68 @@ MEMBER = "::"
 _MEMBER = re.compile(rf"(.*?){MEMBER}([0-9]{{1,18}})\+([0-9]{{1,18}}){MEMBER}.*", re.DOTALL)
 
 
+_ROOM = "make room on its disk (free bytes, free inodes, your quota)"
+_OPEN = "make it writable, or work in a folder that is"
+#: What to do where a file cannot be written, by the system's reason.
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), _ROOM),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _OPEN),
+    errno.EIO: "its disk may be failing: look at that",
+    errno.EFBIG: "this system allows no file as large: raise the limit",
+    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
+}
+#: What a command ends with.
+KEPT = "then run the same command again: what was finished before is kept"
+
+
+def storage_error(error: OSError, path: Path | None = None) -> StorageError | None:
+    """The sentence for an error of the disk, which the system may tell without a path; None for any other error."""
+    if isinstance(error, StorageError) or error.errno not in _REMEDIES:
+        return error if isinstance(error, StorageError) else None
+    what = f"{path} cannot be written" if path else f"{error.filename or 'a file'} cannot be read or written"
+    return StorageError(f"{what} ({os.strerror(error.errno)}): {_REMEDIES[error.errno]}, {KEPT}")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """An error of the disk names the file that was being written."""
+    try:
+        yield
+    except OSError as error:
+        if told := storage_error(error, path):
+            raise told from error
+        raise
+
+
 @contextmanager
 def written_whole(path: Path, suffix: str = "") -> Iterator[Path]:
     """A place beside ``path`` to write to, which takes its name at the end: a reader sees the old file or the new one.
 
     suffix : what the temporary name ends in, for writers that go by it.
     """
-    temporary = _place_beside(path, suffix)
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _told(path):
+        temporary = _place_beside(path, suffix)
+        try:
+            yield temporary
+            os.replace(temporary, path)
+        finally:
+            _without(temporary)
 
 
 @contextmanager
 def folder_written_whole(path: Path) -> Iterator[Path]:
     """As ``written_whole`` for a folder. A folder cannot be replaced in one step: for a moment there is none."""
-    new, old = _place_beside(path), _place_beside(path, ".old")
-    try:
-        yield new
-        if path.exists():
-            path.rename(old)
-        new.rename(path)
-    finally:
-        _put_back(old, path)
-        for folder in (new, old):
-            shutil.rmtree(folder, ignore_errors=True)
+    with _told(path):
+        new, old = _place_beside(path), _place_beside(path, ".old")
+        try:
+            yield new
+            if path.exists():
+                path.rename(old)
+            new.rename(path)
+        finally:
+            _put_back(old, path)
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -63,6 +100,12 @@ def folder_of_this_process(path: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _without(temporary: Path) -> None:
+    """Remove what has not taken its name; where that fails the next process does it."""
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def leftovers(folder: Path) -> Iterator[tuple[Path, re.Match[str]]]:
