@@ -62,7 +62,7 @@ def test_the_saved_model_names_images_that_come_later(project):
     params = "--params=method=eszsl,export.register=colours,predict.sorted=links"
     end = project.kedro("run", "--env=own", "--pipelines=predict,export", params).stdout
     assert "2 images named" in end
-    assert "mlflow models serve --model-uri data/06_models/own/eszsl/mlflow_model" in end
+    assert "aezsl serve data/06_models/own/eszsl/mlflow_model" in end
     named = pd.read_parquet(project.folder / "data/07_model_output/own/eszsl/new_predictions.parquet")
     assert named["image_id"].tolist() == ["navy.png", "yellow.png"]
     assert named["predicted"].tolist() == ["navy", "yellow"]

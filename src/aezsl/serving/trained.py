@@ -36,6 +36,7 @@ class TrainedModel:
     model: ZeroShotClassifier
     recipe: Recipe
     confidence: Confidence = field(default_factory=Confidence)
+    version: str = ""  # a digest of the file that it was loaded from
 
     def encode(self, device: str = "auto", side_by_side: bool = False) -> Encode:
         """What gives features of images as in training (see ``ImageEncoder.load``); its networks are loaded once."""

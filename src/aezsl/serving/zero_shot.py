@@ -21,7 +21,7 @@ from aezsl.formats.images import UnreadableImageError
 from aezsl.machine.progress import progress_bar
 from aezsl.methods import METHODS
 from aezsl.serving.classes import Given, find_classes, parsed
-from aezsl.serving.model_file import load_trained
+from aezsl.serving.model_file import SCHEME, load_exported, load_registered, load_trained
 from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
 
@@ -150,15 +150,19 @@ def _read_all(encode: Encode, paths: Sequence[str]) -> tuple[Float32, dict[str, 
 
 
 def find_model(given: str | Path | None = None, project: Path = Path(), together: bool = False) -> TrainedModel:
-    """A trained model: the file that is given, that of a method of the project, or the photo model.
+    """A trained model: a file, an exported folder, one of MLflow's registry, of a method here, or the photo model.
 
     Of several models of a method, one of the project's own data is preferred to one of the default benchmark.
     together : whether a folder is to be named as a whole, if the photo model is meant.
     """
     if given is None or str(given) == PHOTOS:
         return photo_model(together=together)
+    if str(given).startswith(SCHEME):
+        return load_registered(str(given))
     if Path(given).is_file():
         return load_trained(Path(given))
+    if (Path(given) / "MLmodel").is_file():
+        return load_exported(Path(given))
     for path in _candidates(project / MODELS, str(given)):
         trained = load_trained(path)
         if all(part["backbone"] != "file" for part in trained.recipe.backbone["parts"]):
