@@ -132,7 +132,7 @@ def _spoil_archive(path, rng):
     if case == 4:
         members[pick(rng, (f"../{name}", "x.npy", "x.txt", f"/tmp/{name}", "header.npy"))] = members.pop(name)
     if case == 5:
-        members[f"{name[:-4]}.x.npy"] = bytes(50 * 2**20)
+        members[f"{name[:-4]}.x.npy"] = bytes(20 * 2**20)
     if case == 6:
         members[name] = members[name] + bytes(int(rng.integers(1, 9)))
     packed = zipfile.ZIP_DEFLATED if case in (5, 7) else zipfile.ZIP_STORED

@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import Confidence, Stacking
 from aezsl.evaluation.expectation import Expectation
-from aezsl.methods import make_method
+from aezsl.methods import METHODS, make_method
 from aezsl.serving.classes import find_classes
 from aezsl.serving.model_file import load_classifier, load_trained, save_classifier, save_trained
 from aezsl.serving.trained import TrainedModel
+from tests.campaign import models
+from tests.campaign.outcome import Tally
 from tests.helpers.recipes import make_recipe
 
 #: What names of arrays begin with.
@@ -206,25 +209,14 @@ def test_nothing_of_a_file_that_a_stranger_s_model_names_is_told(tmp_path, train
     assert "SESAME" not in str(caught.value)
 
 
-def test_random_damage_is_refused_or_harmless(tmp_path, trained):
-    path = tmp_path / "model.npz"
-    save_trained(path, trained)
-    whole = path.read_bytes()
-    expected = trained.model.decision_function(trained.recipe.example, trained.recipe.targets().vectors)
-    rng = np.random.default_rng(0)
-    refused = 0
-    for _ in range(40):
-        damaged = bytearray(whole)
-        for place in rng.integers(len(whole), size=5):
-            damaged[place] = rng.integers(256)
-        path.write_bytes(damaged[: rng.integers(len(whole))] if rng.random() < 0.3 else damaged)
-        try:
-            model = load_trained(path).model
-            found = model.decision_function(trained.recipe.example, trained.recipe.targets().vectors)
-            np.testing.assert_array_equal(found, expected)
-        except DataError:
-            refused += 1
-    assert refused > 20
+def test_random_damage_is_refused_or_harmless(monkeypatch):
+    """In short; ``python -m tests.campaign --only models`` does it at length, and for every method."""
+    monkeypatch.setattr(models, "METHODS", {"eszsl": METHODS["eszsl"]})
+    tally = Tally("model files")
+    for seed in range(25):
+        tally.take(seed, partial(models.model_file, np.random.default_rng(seed)))
+    assert tally.notes == []
+    assert tally.counts["refused"] > 15
 
 
 def test_a_model_keeps_how_sure_its_answers_are(trained, tmp_path):
