@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from aezsl.serving.zero_shot import Named
+    from aezsl.serving.one_photo import Named
 
 _LABELS = click.option("--labels", help='The names to choose among: "a red fox, a melon".')
 _LABELS_FILE = click.option(
@@ -131,14 +131,18 @@ def _name(
     multi: bool,
 ) -> "Named":
     from aezsl.errors import AezslError
-    from aezsl.serving.zero_shot import name_images
+    from aezsl.serving.one_photo import name_one_photo
 
     if (labels is None) == (labels_file is None):
         raise click.UsageError("give the names to choose among by --labels or by --labels-file, one of the two")
     try:
         given = labels if labels_file is None else _read_labels(labels_file)
         with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
-            named = name_images(Path(images), given or "", model, device, together, multi)
+            named = name_one_photo(Path(images), given, model, device, multi)
+            if named is None:
+                from aezsl.serving.zero_shot import name_images
+
+                named = name_images(Path(images), given or "", model, device, together, multi)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
     for warning in named.warnings:

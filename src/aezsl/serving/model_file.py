@@ -15,13 +15,11 @@ from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import Confidence
 from aezsl.formats.npz import DIGEST, check_unchanged, load_npz, save_npz
 from aezsl.methods import METHODS, MethodRun, TargetClassifier, ZeroShotClassifier, make_method, method_name
+from aezsl.serving import VERSION
 from aezsl.serving.trained import TrainedModel
 
 #: Where the trained model lies in the folder that MLflow keeps.
 MODEL_FILE = "model.npz"
-
-#: Raised when files of an older version cannot be read any more.
-VERSION = 7
 
 
 def save_trained(path: Path, trained: TrainedModel) -> None:
