@@ -11,7 +11,7 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -81,9 +81,8 @@ class Corrections:
         path = self.place_of(photo)
         if not (self.folder / path).is_file():
             raise DataError(f"{self.folder / path} is not a file: name a photo of the folder")
-        when = datetime.now(UTC).isoformat(timespec="seconds")
-        cells = [path, name, when, digest_of(self.folder / path)]
-        return self._written((*self.lines, _line(_as_text(cells))))
+        line = _line(_as_text(path, name, digest_of(self.folder / path)))
+        return self._written((*self.lines, line))
 
     def undo(self, photo: str | None = None) -> tuple["Corrections", str]:
         """Without the last step, or the last one of a photo; and whose it was."""
@@ -180,9 +179,14 @@ def _is_below(path: str) -> bool:
     return bool(parts) and ".." not in parts and not PurePosixPath(path).is_absolute() and "\0" not in path
 
 
-def _as_text(cells: Sequence[str]) -> str:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="").writerow(map(escaped, cells))
+def written(corrections: Iterable[tuple[str, str, str]]) -> str:
+    """The text of the file: photo, class and digest of every step."""
+    return "".join(f"{line}\n" for line in (",".join(COLUMNS), *(_as_text(*step) for step in corrections)))
+
+
+def _as_text(path: str, name: str, content: str) -> str:
+    when, file = datetime.now(UTC).isoformat(timespec="seconds"), io.StringIO()
+    csv.writer(file, lineterminator="").writerow(map(escaped, (path, name, when, content[:DIGEST])))
     return file.getvalue()
 
 
