@@ -13,8 +13,8 @@ from aezsl.app.why import explain
 from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE, NOTHING
-from aezsl.formats.class_table import composed
 from aezsl.formats.corrections import written
+from aezsl.formats.reading import composed
 from aezsl.formats.sorted_folders import sorted_places
 from aezsl.reporting.pictures import data_uri
 from aezsl.selection.folds import LEAST_SEEN

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from aezsl.serving.zero_shot import Named
+    from aezsl.serving.one_photo import Named
 
 LABELS = click.option("--labels", help='The names to choose among: "a red fox, a melon".')
 LABELS_FILE = click.option(
@@ -133,12 +133,16 @@ def name_photos(
 ) -> "Named":
     """Names of a photo or a folder as the options say; what a user should know is printed."""
     from aezsl.errors import AezslError
-    from aezsl.serving.zero_shot import name_images
+    from aezsl.serving.one_photo import name_one_photo
 
     given = given_labels(labels, labels_file)
     try:
         with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
-            named = name_images(Path(images), given, model, device, together, multi, ask)
+            named = name_one_photo(Path(images), given, model, device, multi)
+            if named is None:
+                from aezsl.serving.zero_shot import name_images
+
+                named = name_images(Path(images), given, model, device, together, multi, ask)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
     for warning in named.warnings:

@@ -13,8 +13,8 @@ from aezsl.data.benchmark import ROLES
 from aezsl.data.normalise import Normaliser
 from aezsl.data.problem import Problem
 from aezsl.encoders.class_groups import class_groups, plain_name
-from aezsl.encoders.images.backbones import JOINED_BY, ExtractionSettings, OneBackbone
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
+from aezsl.encoders.images.settings import JOINED_BY, ExtractionSettings, OneBackbone
 from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.pretrained import found_near
 from aezsl.encoders.texts.semantics import KINDS, embed_classes

@@ -9,7 +9,7 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.encoders.class_groups import class_groups, label_groups
-from aezsl.encoders.images.encoder import Encode
+from aezsl.encoders.images.pictures import Encode
 from aezsl.encoders.recipe import NamedClasses, Recipe
 from aezsl.errors import DataError
 from aezsl.evaluation.answers import TOP, Answers
@@ -21,13 +21,10 @@ from aezsl.evaluation.yes_no import rival_classes
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
 from aezsl.methods.heads.folder import FolderClassifier
 from aezsl.methods.heads.methods import AEZSLHeads, HeadMethod
+from aezsl.serving.one_photo import doubts_in_words
 
 #: Classes of training at most that say how widely scores are spread.
 REFERENCE_CLASSES = 32
-
-
-def _listed(names: Sequence[str], n: int = 5) -> str:
-    return ", ".join(names[:n]) + (f" and {len(names) - n} more" if len(names) > n else "")
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,7 @@ class TrainedModel:
     model: ZeroShotClassifier
     recipe: Recipe
     confidence: Confidence = field(default_factory=Confidence)
+    version: str = ""  # a digest of the file that it was loaded from
 
     def encode(self, device: str = "auto", side_by_side: bool = False) -> Encode:
         """What gives features of images as in training (see ``ImageEncoder.load``); its networks are loaded once."""
@@ -67,15 +65,8 @@ class TrainedModel:
 
         multi : several of them may be true, so that classes that look the same are no harm.
         """
-        if len(targets.names) == 1 and not multi:
-            return ["there is one label only: an image can be that, or none of these"]
-        if not hasattr(self.model, "doubts"):
-            return []
-        far, alike = self.model.doubts(targets.vectors)
-        names = [targets.names[i] for i in far]
-        found = [f"nothing known resembles {_listed(names)}: expect wrong names"] if names else []
-        pairs = [f"{targets.names[i]} and {targets.names[j]}" for i, j in alike if not multi]
-        return found + ([f"{_listed(pairs)} look the same to the model: it will mix them up"] if pairs else [])
+        found = self.model.doubts(targets.vectors) if hasattr(self.model, "doubts") else None
+        return doubts_in_words(targets.names, found, multi)
 
     def expected(self, n_classes: int, any_seen: bool = False) -> str:
         """How many names will be right among so many unseen classes, in a sentence; empty where nothing is known."""

@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ import numpy as np
 from PIL import Image
 
 from aezsl.arrays import Float32
-from aezsl.encoders.images.encoder import Encode, Picture
+from aezsl.encoders.images.pictures import Encode, Picture
 from aezsl.errors import DataError, ParameterError
-from aezsl.evaluation.answers import Answers
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.formats.image_folders import read_new_images
 from aezsl.formats.images import UnreadableImageError
@@ -22,7 +20,8 @@ from aezsl.machine.progress import progress_bar
 from aezsl.methods import METHODS
 from aezsl.serving.classes import Given, find_classes, parsed
 from aezsl.serving.corrected import placed
-from aezsl.serving.model_file import load_trained
+from aezsl.serving.model_file import SCHEME, load_exported, load_registered, load_trained
+from aezsl.serving.one_photo import Named
 from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
 
@@ -85,25 +84,6 @@ def classify(
     found = trained.answer_each(features, targets) if multi else trained.answer(features, targets, None)
     answers = found.best(top).labels(none)
     return answers[0] if single else answers
-
-
-@dataclass(frozen=True)
-class Named:
-    """The names of a photo, or of all photos of a folder."""
-
-    paths: list[str]
-    shown: list[str]  # the same below the folder
-    answers: Answers
-    none: bool  # whether "none of these" may be said
-    unreadable: dict[str, str]  # path -> why
-    warnings: list[str]  # what a user should know before he trusts the names
-    corrected: frozenset[int]  # places of photos that somebody has named
-    worth_a_look: tuple[int, ...]  # places, where it was asked for
-
-    @property
-    def names(self) -> list[str]:
-        """What every photo is called, several labels with commas between them; "none of these" where that is so."""
-        return [", ".join(said) or NONE_OF_THESE for said in self.answers.said(self.none)]
 
 
 def name_images(
@@ -174,15 +154,19 @@ def _read_all(encode: Encode, paths: Sequence[str]) -> tuple[Float32, dict[str, 
 
 
 def find_model(given: str | Path | None = None, project: Path = Path(), together: bool = False) -> TrainedModel:
-    """A trained model: the file that is given, that of a method of the project, or the photo model.
+    """A trained model: a file, an exported folder, one of MLflow's registry, of a method here, or the photo model.
 
     Of several models of a method, one of the project's own data is preferred to one of the default benchmark.
     together : whether a folder is to be named as a whole, if the photo model is meant.
     """
     if given is None or str(given) == PHOTOS:
         return photo_model(together=together)
+    if str(given).startswith(SCHEME):
+        return load_registered(str(given))
     if Path(given).is_file():
         return load_trained(Path(given))
+    if (Path(given) / "MLmodel").is_file():
+        return load_exported(Path(given))
     for path in _candidates(project / MODELS, str(given)):
         trained = load_trained(path)
         if all(part["backbone"] != "file" for part in trained.recipe.backbone["parts"]):

@@ -32,8 +32,9 @@ export async function asked(question, about = {}, photos = state.photos, model =
 
 export const refresh = oneAtATime(guarded(async (changedSince) => {
   const refines = state.models.find((one) => one.id === state.model)?.refines;
-  find("multi-part").hidden = !state.about.several;
-  find("multi").checked &&= state.about.several;
+  const several = Boolean(state.about?.several); // there is nothing about a model that is being loaded
+  find("multi-part").hidden = !several;
+  find("multi").checked &&= several;
   find("answer-note").textContent = find("multi").checked ? EACH : BEST;
   find("refine-why").textContent = whyNot(refines);
   find("refine").disabled = !!whyNot(refines);

@@ -6,8 +6,8 @@ import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import Vectors, VectorSet
-from aezsl.encoders.images.backbones import ExtractionSettings
 from aezsl.encoders.images.extraction import UnreadableImagesError
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.formats.image_folders import NewImages
 from aezsl.reporting.figures import Figure
 from aezsl.reporting.gallery import GallerySettings, draw_gallery
