@@ -1,12 +1,10 @@
 """Names that somebody has given to some images, as a trained model takes them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
 from aezsl.encoders.recipe import NamedClasses, Recipe
 from aezsl.errors import DataError
@@ -40,10 +38,6 @@ def placed(
 
 
 def _joined(targets: NamedClasses, more: NamedClasses) -> NamedClasses:
-    groups = targets.groups
-    if groups is not None:  # the new class is in none of them
-        members = csr_array(groups.members)
-        size = (members.shape[0], members.shape[1] + len(more.names))
-        groups = replace(groups, members=csr_array((members.data, members.indices, members.indptr), shape=size))
+    """Targets with some more, which are in none of their groups."""
     vectors, seen = np.vstack([targets.vectors, more.vectors]), np.append(targets.seen, more.seen)
-    return NamedClasses([*targets.names, *more.names], vectors, seen, groups)
+    return NamedClasses([*targets.names, *more.names], vectors, seen, targets.groups)
