@@ -3,6 +3,7 @@
 import click
 
 from aezsl.commands.classify import classify, name
+from aezsl.commands.correct import correct
 from aezsl.commands.serve import serve
 from aezsl.hooks import crash
 
@@ -16,4 +17,5 @@ def main() -> None:
 
 main.add_command(classify)
 main.add_command(name)
+main.add_command(correct)
 main.add_command(serve)
