@@ -3,6 +3,7 @@
 import click
 
 from aezsl.commands.classify import classify, name
+from aezsl.commands.describe import describe
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -13,3 +14,4 @@ def main() -> None:
 
 main.add_command(classify)
 main.add_command(name)
+main.add_command(describe)
