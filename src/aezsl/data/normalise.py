@@ -92,6 +92,14 @@ def moving_steps(steps: Sequence[str]) -> list[str]:
     return [step for step in steps if step != "l2"]
 
 
+def given_beside(steps: Sequence[str], S: Array) -> Array | None:
+    """Semantics S (C, a) as they were given, at unit length: what similarity of classes is measured by.
+
+    None where the steps keep directions, so that the normalised semantics say the same.
+    """
+    return unit_rows(S) if moving_steps(steps) else None
+
+
 def steps_text(steps: Sequence[str]) -> str:
     """The steps as they are given on the command line."""
     return "+".join(steps) or "no step"

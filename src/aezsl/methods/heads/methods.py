@@ -42,6 +42,7 @@ class HeadMethod(MappingFormula, ZeroShotClassifier):
         X: ArrayLike | SeenStatistics | SeenClassifiers,
         y: ArrayLike | None = None,
         S: ArrayLike | None = None,
+        given: ArrayLike | None = None,
     ) -> Self:
         """Take over the classifiers of a network, ``fit(classifiers)``; nothing is solved before labels come."""
         if not isinstance(X, SeenClassifiers):
@@ -66,6 +67,7 @@ class HeadMethod(MappingFormula, ZeroShotClassifier):
     def _adopt(self, seen: SeenClassifiers) -> Self:
         self.seen_ = seen
         self.n_features_in_, self.n_semantics_in_ = seen.rows.shape[1], seen.S.shape[1]
+        self.moved_semantics_ = False
         return self
 
 
@@ -162,5 +164,5 @@ def conse(seen: SeenClassifiers, T: int = 10) -> "ConSE":
     from aezsl.methods.conse import ConSE
 
     n_features, n_semantics = seen.rows.shape[1], seen.S.shape[1]
-    state = {"W_": seen.rows.T, "b_": seen.biases, "S_": seen.S}
+    state = {"W_": seen.rows.T, "b_": seen.biases, "S_": seen.S, "moved_semantics_": False}
     return ConSE(T=T).set_state({**state, "n_features_in_": n_features, "n_semantics_in_": n_semantics})
