@@ -26,7 +26,7 @@ FOLLOW = {
 def shared_sections() -> dict[str, type[Settings]]:
     """The sections that belong to no method."""
     from aezsl.data.normalise import NormaliseSettings
-    from aezsl.encoders.images.backbones import ExtractionSettings
+    from aezsl.encoders.images.settings import ExtractionSettings
     from aezsl.encoders.texts.semantics import EmbeddingSettings
     from aezsl.pipelines.end_to_end.nodes import EndToEndSettings
     from aezsl.pipelines.evaluation.nodes import EvaluationSettings
