@@ -30,6 +30,7 @@ TYPED = {
 ON_REAL_DATA = {
     "bench_backoff": ["choose", "2"],
     "bench_calibration": ["expect", "--sets=animals", "--sizes=6", "--draws=1"],
+    "bench_corrections": ["--sets=scenes", "--draws=1", "--photos=60", "--steps", "0", "4"],
     "bench_yes_no": ["choose", "2"],
 }
 

@@ -90,9 +90,8 @@ class TrainedModel:
             a folder as a whole, the other rows follow.
         """
         rows = self._rows(features)
-        return self.answer_rows(
-            rows, targets, adapted or self.model.adapt(targets.vectors, rows, targets.given), top, corrections
-        )
+        adapted = adapted or self.model.adapt(targets.vectors, rows, targets.given)
+        return self.answer_rows(rows, targets, adapted, top, corrections)
 
     def answer_each(
         self, features: Array, targets: NamedClasses, top: int | None = None, adapted: TargetClassifier | None = None
