@@ -102,8 +102,9 @@ def test_unlabelled_images_are_in_no_pool(tmp_path):
 
 
 def test_what_cannot_be_measured_is_named(tmp_path):
-    for name, hint in (("tsar", "did you mean tzsar"), ("eszsl", "'eszsl'"), ("", "there are: ")):
+    for name, hint in (("tsar", "perhaps tzsar"), ("eszsl", "'eszsl'"), ("", "there are: ")):
         with pytest.raises(ValidationError, match=hint):
             RealisticSettings(methods=name)
+    assert [RealisticSettings(streams=given).streams for given in (None, "", 0.1)] == ["", "", "0.1"]
     with pytest.raises(DataError, match="no cell"):
         measure(tmp_path, SETTINGS.model_copy(update={"classes": "9", "streams": ""}))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from aezsl.arrays import Labels
 from aezsl.data.normalise import Normalisation, in_words
@@ -33,9 +33,14 @@ def check_methods(text: str) -> str:
     for name in text.split("+"):
         if name not in WITH_POOL:
             near = get_close_matches(name, WITH_POOL, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(WITH_POOL)}"
+            hint = f"perhaps {near[0]}" if near else f"there are: {', '.join(WITH_POOL)}"
             raise ParameterError(f"{name!r} is no method with a pool: {hint}")
     return text
+
+
+def _text(given: Any) -> str:
+    """A number is a text, too, and ``streams=`` is none at all."""
+    return "" if given is None else str(given)
 
 
 class RealisticSettings(Settings):
@@ -50,7 +55,7 @@ class RealisticSettings(Settings):
     """How many of the classes are present in a batch: numbers, from-to, half, all."""
     batches: Annotated[Name, AfterValidator(check_sizes)] = "64+200+1000+all"
     """Images in a batch: numbers, or all images of the classes that are present."""
-    streams: Annotated[Name, AfterValidator(check_streams)] = "0.1+0.01+in_turn"
+    streams: Annotated[str, BeforeValidator(_text), AfterValidator(check_streams)] = "0.1+0.01+in_turn"
     """Streams of batches. A number: every class is spread over the stream by a Dirichlet distribution of this
     parameter, the smaller the more together. in_turn: one class after another. Empty: none."""
     stream_batches: Count = 8
