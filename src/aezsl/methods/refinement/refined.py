@@ -50,7 +50,7 @@ class RefinedMethod(BasedMethod):
         assert X is not None and start.classifiers is not None  # noqa: PT018  # a linear base, and a pool
         pool = targets.once(None, ("pool", centre), lambda: Pool(X, centre))
         refinement = LabelRefinement(**self.stage_params()).refine(
-            X, start.classifiers, targets.S, pool, targets.progress
+            X, start.classifiers, targets.given, pool, targets.progress
         )
         scorer = LinearClassifier(self, targets.S, refinement.P, refinement.offset)
         return PoolClassifier(self, scorer, refinement.history, X, ranker=start)
