@@ -27,8 +27,8 @@ import pandas as pd
 import psutil
 
 from aezsl.data.normalise import fit_normaliser
-from aezsl.encoders.images.backbones import ExtractionSettings, OneBackbone
 from aezsl.encoders.images.encoder import make_encoder
+from aezsl.encoders.images.settings import ExtractionSettings, OneBackbone
 from aezsl.encoders.recipe import Recipe
 from aezsl.methods import make_method
 from aezsl.serving.model_file import save_trained
