@@ -3,6 +3,8 @@
 import click
 
 from aezsl.commands.classify import classify, name
+from aezsl.commands.correct import correct
+from aezsl.commands.describe import describe
 from aezsl.commands.serve import serve
 from aezsl.hooks import crash
 
@@ -16,4 +18,6 @@ def main() -> None:
 
 main.add_command(classify)
 main.add_command(name)
+main.add_command(correct)
 main.add_command(serve)
+main.add_command(describe)

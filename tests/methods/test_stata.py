@@ -5,7 +5,7 @@ from scipy.special import log_softmax, softmax
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.methods.core.history import LabelHistory
-from aezsl.methods.stata import StatisticalAnchor
+from aezsl.methods.stata import StatisticalAnchor, neighbours
 from tests.methods.core.contract import MethodContract
 from tests.synthetic import make_synthetic
 
@@ -73,7 +73,7 @@ def problem(m=30, C=4, d=8, noise=0.4, seed=0):
 def refine(stage, F, T, A):
     answers = log_softmax(stage.scale * F @ T.T, axis=1)
     history = LabelHistory(answers.argmax(axis=1))
-    return history, stage.refine(F, answers, A, history)
+    return history, stage.refine(F, answers, A, neighbours(F, stage.n_neighbors), history)
 
 
 @pytest.mark.parametrize("exact", [False, True])

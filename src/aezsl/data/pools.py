@@ -32,7 +32,7 @@ class Cell(NamedTuple):
     def row(self) -> str:
         """What it has in common with cells of other sizes, in words."""
         if not self.stream:
-            return f"{self.classes} classes" if self.classes != "1" else "1 class"
+            return {"1": "1 class", "half": "half of the classes"}.get(self.classes, f"{self.classes} classes")
         return "stream, one class after another" if self.classes == IN_TURN else f"stream, Dirichlet {self.classes}"
 
     @property

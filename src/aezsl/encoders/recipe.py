@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.benchmark import ROLES
-from aezsl.data.normalise import Normaliser
+from aezsl.data.normalise import Normaliser, given_beside
 from aezsl.data.problem import Problem
 from aezsl.encoders.class_groups import class_groups, plain_name
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
@@ -121,8 +121,13 @@ class Recipe:
             raise DataError(
                 f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
             )
-        made = self.semantics(vectors.astype(np.float64))
-        return NamedClasses(names, made, self._are_seen(names, vectors), class_groups(classes, self.classes))
+        seen, groups = self._are_seen(names, vectors), class_groups(classes, self.classes)
+        return NamedClasses(names, *self.described(vectors), seen, groups)
+
+    def described(self, vectors: Array) -> tuple[Array, Array | None]:
+        """Class vectors (C, a) normalised as in training, and as they are where similarity is measured by these."""
+        vectors = vectors.astype(np.float64)
+        return self.semantics(vectors), given_beside(self.semantics.steps, vectors)
 
     def _are_seen(self, names: Sequence[str], vectors: Array) -> Mask:
         """Which classes are seen ones of training: by their names, or by their vectors before normalisation."""
@@ -266,6 +271,7 @@ class NamedClasses:
 
     names: list[str]
     vectors: Array  # (C, a) normalised as in training
+    given: Array | None  # (C, a) as they were given, where normalised ones point elsewhere
     seen: Mask  # (C,) whether training had images of the class
     groups: Groups | None = None
 

@@ -73,27 +73,23 @@ class StatisticalAnchor(Declared):
     n_inner: Count = 5
     exact: bool = False
 
-    def refine(self, images: Array, log_answers: Array, anchors: Array, history: LabelHistory) -> Gaussians:
+    def refine(
+        self, images: Array, log_answers: Array, anchors: Array, W: csr_array, history: LabelHistory
+    ) -> Gaussians:
         """The classes after all rounds; their labels are the last ones of the history.
 
-        images (m, d) and anchors (C, d) at unit length, log_answers (m, C) of the linear method.
+        images (m, d) and anchors (C, d) at unit length, log_answers (m, C) of the linear method, W of ``neighbours``.
         """
         anchor = Gaussians(anchors, np.tile(_spread(images, np.exp(log_answers), anchors), (len(anchors), 1)))
-        W = csr_array(cosine_graph(images, self.n_neighbors) / self.n_neighbors)
         classes, z = anchor, np.exp(log_answers)
         for number in range(self.max_rounds + 1):
             if number:  # assignments come first, and last
                 classes = self.anchored(images, z, anchor)
-            z = self.assigned(images, log_answers, classes, W, z)
-            history.record(z.argmax(axis=1), objective=self.objective(images, log_answers, classes, anchor, W, z))
+            fixed = self.log_scores(images, log_answers, classes)
+            for _ in range(self.n_inner):
+                z = softmax(fixed + self.graph_weight * (W @ z), axis=1)
+            history.record(z.argmax(axis=1), objective=self.objective(fixed, classes, anchor, W, z))
         return classes
-
-    def assigned(self, images: Array, log_answers: Array, classes: Gaussians, W: csr_array, z: Array) -> Array:
-        """The assignments (m, C), given the classes."""
-        fixed = self.log_scores(images, log_answers, classes)
-        for _ in range(self.n_inner):
-            z = softmax(fixed + self.graph_weight * (W @ z), axis=1)
-        return z
 
     def log_scores(self, images: Array, log_answers: Array, classes: Gaussians) -> Array:
         """What the assignments of images depend on without neighbours."""
@@ -113,17 +109,19 @@ class StatisticalAnchor(Declared):
         around = np.maximum(second - 2 * means * first + np.square(means), 0)
         return Gaussians(means, beta * around + (1 - beta) * (anchor.variances + np.square(anchor.means - means)))
 
-    def objective(
-        self, images: Array, log_answers: Array, classes: Gaussians, anchor: Gaussians, W: csr_array, z: Array
-    ) -> float:
-        """What the rounds minimise; constants of the Gaussians left out."""
+    def objective(self, fixed: Array, classes: Gaussians, anchor: Gaussians, W: csr_array, z: Array) -> float:
+        """What the rounds minimise, constants of the Gaussians left out; ``fixed`` are the classes' ``log_scores``."""
         entropy = np.sum(z * np.log(np.maximum(z, np.finfo(float).tiny)))
-        fit = np.vdot(z, self.log_scores(images, log_answers, classes))
         smooth = self.graph_weight / 2 * np.vdot(z, W @ z)
         ratios = anchor.variances / classes.variances
         away = np.square(anchor.means - classes.means) / classes.variances
         divergence = 0.5 * np.sum(ratios + away - 1 - np.log(ratios))
-        return float(entropy - fit - smooth + self.alpha / self.softness * divergence)
+        return float(entropy - np.vdot(z, fixed) - smooth + self.alpha / self.softness * divergence)
+
+
+def neighbours(images: Array, k: int) -> csr_array:
+    """Weights (m, m) of the nearest neighbours among rows at unit length, of which every row has at least k."""
+    return csr_array(cosine_graph(images, k) / k)
 
 
 class StatA(BasedMethod):
@@ -196,8 +194,9 @@ class StatA(BasedMethod):
         texts = start.classifiers.T / (length or 1.0)
         anchors = unit_rows(texts if stage.anchor == "classifiers" else targets.S @ self.places_)
         answers = log_softmax(stage.scale * images @ texts.T, axis=1)
+        W = targets.once(None, ("neighbours", stage.n_neighbors), lambda: neighbours(images, stage.n_neighbors))
         history = LabelHistory(answers.argmax(axis=1))
-        classes = stage.refine(images, answers, anchors, history)
+        classes = stage.refine(images, answers, anchors, W, history)
         scorer = ScoringClassifier(self, targets.S, {"texts": texts, **classes._asdict()})
         return PoolClassifier(self, scorer, history, targets.pool)
 

@@ -30,7 +30,11 @@ def tabulate_pools(draws: pd.DataFrame) -> tuple[pd.DataFrame, str, dict[str, fl
     for (method,), own in _by(ran, ["method"]):
         metrics |= {f"{method}.mean_gain": own["gain"].mean(), f"{method}.worst_gain": own["gain"].min()}
         metrics |= {f"{method}.gain.{cell_of(row).name}": row["gain"] for row in own.to_dict("records")}
-    return table, "\n\n".join([*parts, NOTE]) + "\n", {key: float(value) / 100 for key, value in metrics.items()}
+    return (
+        table,
+        "\n\n".join([*parts, *_left_out(table), NOTE]) + "\n",
+        {key: float(value) / 100 for key, value in metrics.items()},
+    )
 
 
 def _by(table: pd.DataFrame, keys: list[str]) -> Any:
@@ -55,36 +59,36 @@ def cell_of(row: Any) -> Cell:
 
 
 def _in_words(key: tuple[str], own: pd.DataFrame) -> str:
-    """One method: a line per kind of pool, a column per size; below it what was left out, and why."""
-    rows = own.to_dict("records")
+    """One method: a line per kind of pool, a column per size."""
     lines: dict[str, dict[str, str]] = {}
-    for row in rows:
-        text = (
-            f"{row['base']:.1f} → {row['accuracy']:.1f}, {row['gain']:+.1f} ({row['low']:+.1f} to {row['high']:+.1f})"
-        )
+    for row in own.to_dict("records"):
+        base, accuracy, gain, low, high = (row[name] for name in ("base", "accuracy", "gain", "low", "high"))
+        text = f"{base:.1f} → {accuracy:.1f}, {gain:+.1f} ({low:+.1f} to {high:+.1f})"
         lines.setdefault(cell_of(row).row, {})[str(row["size"])] = text if row["state"] == "run" else ""
     shown = pd.DataFrame([{"present": line, **cells} for line, cells in lines.items()]).fillna("")
-    left_out = [
-        f"{cell_of(row).row}, batch {row['size']}: {row['state'].removeprefix('left out: ')}"
-        for row in rows
-        if row["state"] != "run"
-    ]
+    shown = shown[["present", *_by_size(own)]]
     ran = own[own["state"] == "run"]
     means = f"Mean gain {ran['gain'].mean():+.1f}, worst cell {ran['gain'].min():+.1f}."
-    return "\n\n".join(
-        [
-            f"## {method_label(*key)}",
-            to_markdown(shown),
-            means + (f" Left out: {'; '.join(left_out)}." if left_out else ""),
-        ]
-    )
+    return f"## {method_label(*key)}\n\n{to_markdown(shown)}\n\n{means}"
+
+
+def _left_out(table: pd.DataFrame) -> list[str]:
+    """Why there are no figures of some cells, the same for all methods."""
+    rows = table[table["state"] != "run"].to_dict("records")
+    reasons = (f"{cell_of(row).row}, batch {row['size']}: {row['state'].removeprefix('left out: ')}" for row in rows)
+    return [f"Left out: {text}." for text in ["; ".join(dict.fromkeys(reasons))] if text]
+
+
+def _by_size(table: pd.DataFrame) -> list[str]:
+    """The sizes of batches, small ones first."""
+    return sorted(set(table["size"].astype(str)), key=lambda size: (size == "all", len(size), size))
 
 
 def draw_gains(table: pd.DataFrame) -> Figure:
     """A heat map per method, kinds of pools against sizes of batches."""
     methods = list(dict.fromkeys(table["method"]))
     cells = [cell_of(row) for row in table.to_dict("records")]
-    rows, columns = (list(dict.fromkeys(parts)) for parts in zip(*((c.row, c.size) for c in cells), strict=True))
+    rows, columns = list(dict.fromkeys(cell.row for cell in cells)), _by_size(table)
     figure = new_figure(2.6 + 1.0 * len(columns) * len(methods), 1.6 + 0.42 * len(rows))
     panels = figure.subplots(1, len(methods), sharey=True, squeeze=False)[0]
     for method, axes in zip(methods, panels, strict=True):

@@ -62,7 +62,7 @@ class Measured(NamedTuple):
     def fitted(self) -> ZeroShotClassifier:
         """The method, fitted on all seen classes."""
         own = self.problem.normalised(self.normalisation)
-        return make_method(self.name, **self.parameters).fit(own.X_train, own.y_train, own.S_seen)
+        return make_method(self.name, **self.parameters).fit(*own.seen_data)
 
 
 def measure_pools(
@@ -174,9 +174,9 @@ class Model:
     def __init__(self, method: Measured) -> None:
         own = method.problem.normalised(method.normalisation)
         self.X = np.asarray(own.X_test[method.rows], dtype=np.float64)
-        self.y, self.S = own.y_test[method.rows], own.S_target
+        self.y, self.targets = own.y_test[method.rows], Targets(own.S_target, progress=False, unmoved=own.given_target)
         self.model = method.fitted()
-        self.alone = self.model.adapt_to(Targets(self.S, progress=False)).predict(self.X)
+        self.alone = self.model.adapt_to(self.targets).predict(self.X)
 
     def measure(self, pools: Sequence[Labels]) -> dict[str, float]:
         """Accuracy over the classes that are present, with a pool and without, and the interval of the gain."""
@@ -185,7 +185,8 @@ class Model:
             warnings.simplefilter("ignore")  # that labels collapse is what is measured here
             for rows in pools:
                 pool = self.X[rows]
-                labels.append(self.model.adapt_to(Targets(self.S, pool, progress=False)).predict(pool))
+                targets = Targets(self.targets.S, pool, progress=False, unmoved=self.targets.unmoved)
+                labels.append(self.model.adapt_to(targets).predict(pool))
         rows, given = np.concatenate(pools), np.concatenate(labels)
         true, alone = self.y[rows], self.alone[rows]
         gain = paired_difference(true, given == true, alone == true)
