@@ -13,8 +13,9 @@ from aezsl.data.problem import Problem
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
 from aezsl.encoders.assembly import assemble_problem
-from aezsl.encoders.images.backbones import ExtractionSettings, make_backbone
+from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.kinds import Settings, Text
@@ -92,6 +93,6 @@ def adapt(
 ) -> tuple[TrainedModel, Normalisation, TargetClassifier, dict[str, Any]]:
     """The model with its recipe, how vectors were normalised, the classifier of the targets, and what it cost."""
     with Cost("adapt") as cost:
-        classifier = fitted.adapt(problem.S_target)
+        classifier = fitted.adapt(problem.S_target, given=problem.given_target)
     (normalisation,) = problem.normalisations
     return TrainedModel(fitted, recipe), normalisation, classifier, cost.measured

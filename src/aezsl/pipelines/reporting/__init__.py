@@ -5,6 +5,7 @@ from aezsl.pipelines.reporting.pipeline import (
     create_controls,
     create_pipeline,
     create_qualitative,
+    create_table,
 )
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "create_controls",
     "create_pipeline",
     "create_qualitative",
+    "create_table",
 ]
