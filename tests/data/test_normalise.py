@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aezsl.data.normalise import STEPS, Normaliser, fit_normaliser, join_step, listed_alternatives
+from aezsl.data.normalise import STEPS, Normaliser, fit_normaliser, given_beside, join_step, listed_alternatives
 from aezsl.errors import AezslError
 
 TRAINING, NEW = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
@@ -61,6 +61,8 @@ def test_a_step_joins_blocks_of_columns_at_unit_length():
     first /= np.linalg.norm(first, axis=1, keepdims=True)
     expected = np.hstack([first, [[1], [-1]]])
     np.testing.assert_allclose(joined, expected - expected.mean(axis=0))
+    np.testing.assert_allclose(given_beside([step, "centre"], rows), expected / np.sqrt(2))
+    assert given_beside([step, "l2"], rows) is None
     normaliser.check_width(5)
     for width in (4, 6):  # a block ends beyond the columns; statistics are of other columns
         wrong = Normaliser((join_step([("a", [(0, 5)])]),)) if width == 4 else fit_normaliser(["centre"], rows)[0]

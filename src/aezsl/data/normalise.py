@@ -95,9 +95,15 @@ def moving_steps(steps: Sequence[str]) -> list[str]:
 def given_beside(steps: Sequence[str], S: Array) -> Array | None:
     """Semantics S (C, a) as they were given, at unit length: what similarity of classes is measured by.
 
-    None where the steps keep directions, so that the normalised semantics say the same.
+    Sources are joined as the steps join them. None where the other steps keep directions, so that the normalised
+    semantics say the same.
     """
-    return unit_rows(S) if moving_steps(steps) else None
+    joins = [step for step in steps if JOIN.fullmatch(step)]
+    if len(moving_steps(steps)) == len(joins):
+        return None
+    for step in joins:
+        S = _apply(step, S, None, None)
+    return unit_rows(S)
 
 
 def steps_text(steps: Sequence[str]) -> str:

@@ -16,12 +16,14 @@ from aezsl.data.problem import Problem
 from aezsl.encoders.class_groups import class_groups, plain_name
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.images.settings import JOINED_BY, ExtractionSettings, OneBackbone
+from aezsl.encoders.knowledge.labels import plain_label
 from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.pretrained import found_near
 from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL
 from aezsl.encoders.texts.semantics import KINDS, check_sources, embed_classes
 from aezsl.errors import DataError
 from aezsl.evaluation.groups import Groups
+from aezsl.formats.reading import duplicates
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
 KEPT_COLUMNS = ("class_name", "role", "text", "wnid", "group")
@@ -160,7 +162,10 @@ class Recipe:
                     f"knows classes by {kinds}, which words cannot give: describe all classes so, or name classes of "
                     "training, or use a model that was trained with texts"
                 )
-            classes = classes.assign(text=classes["class_name"])
+            classes = classes.assign(text=classes["class_name"].map(plain_label))
+            if same := duplicates(classes["text"].tolist()):
+                both = " and ".join(map(repr, classes.loc[classes["text"] == same[0], "class_name"]))
+                raise DataError(f"{both} mean the same: leave one of them out, or describe them")
         vectors = embed_classes(self._aligned(classes, attribute_names), self.sources, self.classes)
         if vectors.shape[1] != self.class_vectors.shape[1]:
             raise DataError(

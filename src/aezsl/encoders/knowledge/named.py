@@ -125,6 +125,13 @@ def found_by_name(labels: Sequence[str]) -> list[str]:
 
 
 @cache
+def known_words() -> frozenset[str]:
+    """All words of the names of classes, and of what they are, in small letters."""
+    texts = (text for synset in wordnet().values() for text in (*synset.names, synset.gloss))
+    return frozenset(word for text in texts for word in re.findall(r"[^\W\d_]+", text.lower()))
+
+
+@cache
 def below() -> Mapping[str, int]:
     """How many classes of ImageNet are below every class, itself among them."""
     return Counter(above for wnid in imagenet_classes() for above in upwards(wnid))

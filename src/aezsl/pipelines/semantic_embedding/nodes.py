@@ -9,7 +9,7 @@ import pandas as pd
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
 from aezsl.encoders.texts.encoder import looks_english
-from aezsl.encoders.texts.fingerprints import MINILM, with_fingerprints
+from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, with_fingerprints
 from aezsl.encoders.texts.semantics import (
     EmbeddingSettings,
     embed_classes,
@@ -50,7 +50,7 @@ def _warn_of_language(classes: pd.DataFrame, sources: list[dict[str, Any]]) -> N
     read = [source for source in sources if source["kind"] == "text" and source.get("encoder", MINILM) == MINILM]
     if read and "text" in classes and not looks_english(classes["text"].fillna("").tolist()):
         log.warning(
-            "descriptions do not look English, which is all that the encoder %s reads: name one that knows their "
-            "language, such as own.encoder=sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2 in --params",
-            MINILM,
+            "descriptions do not look English, which is all that the encoder %s reads: take %s, which reads 16 "
+            "languages, by own.encoder=%s or semantic_embedding.sources=text:encoder=%s in --params",
+            *(MINILM, *(MULTILINGUAL,) * 3),
         )
