@@ -12,6 +12,7 @@ fifth of them, which play unseen. The problem file is one that a run left in ``d
 
 import argparse
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -126,7 +127,7 @@ class Images:
 class Photos:
     """The classifiers of a network as seen classes; validated and tested on photos."""
 
-    most = 1000
+    most, outside = 1000, True
 
     def __init__(self):
         from aezsl.encoders.knowledge import label_vectors, load_knowledge
@@ -161,21 +162,27 @@ class Photos:
         return found
 
 
-def measure(name, source, n_draws, sizes):
-    """One row per size and method: mean, and difference to one linear mapping with its 95% interval over draws."""
+def measure(name, source, n_draws, sizes, kept):
+    """One row per size, draw and method; ``kept`` holds those of an earlier call."""
     rows = []
     for n in [n for n in sizes if n < source.most] + [source.most] * (sizes[-1] >= source.most):
-        n_own = 1 if n == source.most and getattr(source, "outside", True) else n_draws  # there is nothing to draw
-        draws = pd.DataFrame([source.draw(n, seed) for seed in range(n_own)])
-        for method in draws:
-            gain = (draws[method] - draws[FIRST]).to_numpy()
-            low, high = paired_interval(gain, 0.0) if n_own > 1 and method != FIRST else (np.nan, np.nan)
-            line = {"mean": draws[method].mean(), "gain": gain.mean(), "low": low, "high": high}
+        for seed in range(1 if n == source.most and source.outside else n_draws):  # of all there is one draw
+            known = kept[(kept["data"] == name) & (kept["seen"] == n) & (kept["draw"] == seed)]
+            found = dict(zip(known["method"], known["accuracy"], strict=True)) or source.draw(n, seed)
+            rows += [{"data": name, "seen": n, "draw": seed, "method": m, "accuracy": v} for m, v in found.items()]
+            yield pd.DataFrame(rows)
+
+
+def summarise(draws):
+    """One row per size and method: mean, and difference to one linear mapping with its 95% interval over draws."""
+    rows = []
+    for (name, n), own in draws.groupby(["data", "seen"], sort=False):
+        values = own.pivot_table("accuracy", index="draw", columns="method", sort=False)
+        for method in values:
+            gain = (values[method] - values[FIRST]).to_numpy()
+            low, high = paired_interval(gain) if method != FIRST else (np.nan, np.nan)
+            line = {"mean": values[method].mean(), "gain": gain.mean(), "low": low, "high": high, "draws": len(gain)}
             rows.append({"data": name, "seen": n, "method": method, **line})
-            print(
-                f"{name:9} {n:5} {method:26} {line['mean']:5.1f}  {gain.mean():+5.1f}  ({low:+.1f} to {high:+.1f})",
-                flush=True,
-            )
     return pd.DataFrame(rows)
 
 
@@ -220,21 +227,29 @@ def main(arguments=None):
     parser.add_argument("data", nargs="+", help="<name>=<problem.npz>, imagenet, photos or smallest")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs="+", default=[50, 100, 200, 400, 1000])
-    parser.add_argument("--csv", help="where the figures go; further data sets are added to it")
+    parser.add_argument("--csv", type=Path, help="keeps every draw, so that a second call goes on where one ended")
     parser.add_argument("--figure")
     options = parser.parse_args(arguments)
     makers = {"imagenet": Images.imagenet, "photos": Photos, "smallest": _smallest}
+    kept = pd.DataFrame(columns=["data", "seen", "draw", "method", "accuracy"])
+    if options.csv and options.csv.exists():
+        kept = pd.read_csv(options.csv)
     tables = []
     for data in options.data:
         name, _, path = data.partition("=")
-        source = Images.of_problem(path) if path else makers[name]()
-        tables.append(measure(name, source, options.draws, options.sizes))
-    table = pd.concat(tables)
-    if options.csv:
-        table.to_csv(options.csv, index=False)
+        others, table = kept[kept["data"] != name], kept[kept["data"] == name]
+        if path != "kept":
+            source = Images.of_problem(path) if path else makers[name]()
+            for table in measure(name, source, options.draws, options.sizes, kept):
+                if options.csv:
+                    pd.concat([others, table]).to_csv(options.csv, index=False)
+        tables.append(table)
+        kept = pd.concat([others, table])
+    summary = summarise(pd.concat(tables))
+    print(summary.round(1).to_string(index=False))
     if options.figure:
-        draw_figure(table, options.figure)
-    return table
+        draw_figure(summary, options.figure)
+    return summary
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ SMALL_PROBLEM = ["--n=120", "--d=12", "--a=6"]
 
 #: What is typed for a run that needs no data.
 TYPED = {
+    "bench_claim": ["smallest", "--draws=1", "--sizes=6"],
     "bench_baselines": ["--only=fits", "--n=120", "--d=12", "--a=6", "--classes=6"],
     "bench_propagation": ["--sizes=300", "--d=8", "--classes=5"],
     "bench_refinement": ["--n=60", "--d=12", "--classes=4", "--k=10", "--memory", "80"],

@@ -203,7 +203,7 @@ class OpenModel:
         key = digest(targets.vectors) + digest(rows)
         with self._naming:
             if key not in self._folders:
-                self._folders[key] = self._together.model.adapt(targets.vectors, rows, targets.given)
+                self._folders[key] = self._together.model.adapt(targets.vectors, rows, given=targets.given)
             self._folders.move_to_end(key)
             while len(self._folders) > KEPT_FOLDERS:
                 self._folders.popitem(last=False)

@@ -12,7 +12,7 @@ from aezsl.errors import DataError
 from aezsl.evaluation.metrics import MetricTable, per_class_accuracy
 from aezsl.kinds import Settings, Text, Values
 from aezsl.methods import SETTINGS, MethodRun, Setting
-from aezsl.reporting.comparison import PAIRED_NOTE, REFERENCE, paired_columns
+from aezsl.reporting.comparison import REFERENCE, paired_columns
 from aezsl.reporting.formatting import (
     ReportSettings,
     emphasis,
@@ -167,7 +167,10 @@ def _note(setting: Setting, frame: pd.DataFrame, report: ReportSettings) -> str:
         "Parameters were chosen on validation classes. The best figure of a column is bold, the second underlined."
     ]
     if setting == "zsl":
-        parts.append(PAIRED_NOTE)
+        parts.append(
+            "In brackets are 95% intervals of a bootstrap over classes and over images within them; differences to "
+            "ESZSL are in points, paired by image."
+        )
         if (reachable := frame["ceiling"].iloc[0]) == reachable:
             parts.append(
                 f"A linear classifier of the unseen classes' own labels names {reachable:.1f}% of other images right: "

@@ -1,8 +1,8 @@
 """A fitted method with its recipe: all it takes to classify."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
@@ -133,6 +133,13 @@ class TrainedModel:
 
     def groups(self, names: Sequence[str]) -> Groups | None:
         """The groups of classes by what training says of them; those of labels of the photo model by WordNet."""
+        return self._groups_of(tuple(names))
+
+    @cached_property
+    def _groups_of(self) -> Callable[[tuple[str, ...]], Groups | None]:
+        return lru_cache(maxsize=16)(self._find_groups)  # requests about the same classes follow each other
+
+    def _find_groups(self, names: tuple[str, ...]) -> Groups | None:
         found = class_groups(pd.DataFrame({"class_name": names}), self.recipe.classes)
         return label_groups(names) if found is None and isinstance(self.model, HeadMethod) else found
 

@@ -110,12 +110,13 @@ class ZeroShotClassifier(Declared):
         """
         check_is_fitted(self, "n_features_in_")
         S_target = check_semantics("S_target", S_target, self.n_semantics_in_).copy()  # the caller's may change later
-        if given is None and self.moved_semantics_:
+        moved = getattr(self, "moved_semantics_", False)  # a state that was put together by hand has none
+        if given is None and moved:
             raise DataError(
                 f"{type(self).__name__} was fitted with semantics as they were given beside S, and needs those of the "
                 "targets, too: adapt(S_target, given=...)"
             )
-        used = given if self.moved_semantics_ else None
+        used = given if moved else None
         own = None if used is None else check_given("given", used, len(S_target))
         pool = None
         if X_pool is not None and self.transductive:

@@ -115,8 +115,8 @@ class BasedMethod(ZeroShotClassifier):
             raise DataError(f"{type(self).__name__} builds on {self.base}, not on {type(base).__name__}")
         self.check_parameters()
         self._base = base
-        for name in ("n_features_in_", "n_semantics_in_", "moved_semantics_"):
-            setattr(self, name, getattr(base, name))
+        self.n_features_in_, self.n_semantics_in_ = base.n_features_in_, base.n_semantics_in_
+        self.moved_semantics_ = base.moved_semantics_
 
     def _fit(self, seen: SeenData) -> None:
         params = self.base_params()

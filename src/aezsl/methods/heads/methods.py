@@ -67,7 +67,6 @@ class HeadMethod(MappingFormula, ZeroShotClassifier):
     def _adopt(self, seen: SeenClassifiers) -> Self:
         self.seen_ = seen
         self.n_features_in_, self.n_semantics_in_ = seen.rows.shape[1], seen.S.shape[1]
-        self.moved_semantics_ = False
         return self
 
 
@@ -164,5 +163,5 @@ def conse(seen: SeenClassifiers, T: int = 10) -> "ConSE":
     from aezsl.methods.conse import ConSE
 
     n_features, n_semantics = seen.rows.shape[1], seen.S.shape[1]
-    state = {"W_": seen.rows.T, "b_": seen.biases, "S_": seen.S, "moved_semantics_": False}
+    state = {"W_": seen.rows.T, "b_": seen.biases, "S_": seen.S}
     return ConSE(T=T).set_state({**state, "n_features_in_": n_features, "n_semantics_in_": n_semantics})
