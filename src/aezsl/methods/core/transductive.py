@@ -19,7 +19,7 @@ SHUFFLES = 20
 #: Of ``guard``: neighbours in its graph, fewest samples per target class, least agreement of neighbours above chance.
 GUARD_NEIGHBORS, MIN_PER_CLASS, MIN_AGREEMENT = 10, 2.0, 0.05
 #: By how much neighbours may agree less on what is learnt than on the answers without the pool. On pools of CUB's
-#: validation classes all losses of TZSAR and SMS were beyond it, and no gain of any method.
+#: validation classes all losses of TZSAR and SMS were beyond it, and no gain of those methods that were tried.
 MOST_LOST = 0.02
 
 
