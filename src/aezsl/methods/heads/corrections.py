@@ -33,7 +33,8 @@ from aezsl.evaluation.confidence import NOTHING
 from aezsl.methods.core.classifiers import ScoringClassifier
 from aezsl.methods.propagation.balanced import TINY, Objective, Weights, propagate
 
-#: omega: guessed photos that a corrected one is worth.
+#: omega: guessed photos that a corrected one is worth. This and alpha were chosen on folders of ImageNet's held-out
+#: classes (``python -m tests.benchmarks.bench_corrections choose`` compares others).
 WORTH = 3.0
 
 #: alpha: how far a photo says something of others.
