@@ -23,7 +23,8 @@ class BalancedPropagation(Declared):
     start_weight : float
         beta: how much the base's standardised scores count.
     graph_weight : float
-        mu: how much the labels of neighbours in the pool count; 0 for no graph.
+        mu: how much the labels of neighbours in the pool count; 0 for no graph. It counts less in a pool that is
+        expected to have fewer images of a class than a sample has neighbours.
     seen_graph_weight : float
         Generalized setting: the same where seen classes are targets, too.
     class_weight : float
@@ -38,10 +39,10 @@ class BalancedPropagation(Declared):
         for none. The model keeps them.
     balance : float
         rho, 0 to 1: how far class totals are enforced.
-    totals : "uniform", "estimated" or list of float
-        Shares of the classes in the pool: all alike, estimated together with the labels, or given. In the generalized
-        setting ``uniform`` means alike among seen and among unseen classes; how many images are of either kind is found
-        together with the labels.
+    totals : "estimated", "uniform" or list of float
+        Shares of the classes in the pool: found together with the labels, as uneven as the images of the pool are alike
+        (``shares``), all alike, or given. In the generalized setting both words mean alike among seen and among unseen
+        classes; how many images are of either kind is found together with the labels.
     n_neighbors : int
         Neighbours per sample in the graph.
     shrinkage : float
@@ -53,7 +54,8 @@ class BalancedPropagation(Declared):
     settle : float
         It ends once a round lowers the objective by less than this per sample.
     min_per_class : float
-        Guard: with fewer samples per target class than this, labels stay as the base gave them.
+        Guard: with fewer samples than this per class that the pool is expected to show, labels stay as the base gave
+        them.
     min_agreement : float
         Guard: likewise where neighbours agree on the base's labels hardly more often than chance does, by less than
         this share of what is left above chance.
@@ -75,7 +77,7 @@ class BalancedPropagation(Declared):
     # such nodes gained 1.6 on CUB.
     labelled: CountOrNone = 0
     balance: Proportion = 0.5
-    totals: Literal["uniform", "estimated"] | list[Positive] = "uniform"
+    totals: Literal["estimated", "uniform"] | list[Positive] = "estimated"
     n_neighbors: Count = 10
     shrinkage: Positive = 1.0
     ridge: Positive = 3.0
@@ -102,15 +104,15 @@ class BalancedPropagation(Declared):
         given: Array = shares / shares.sum()
         return given
 
-    def reason_to_refrain(self, labels: Labels, graph: csr_array, n_classes: int) -> str | None:
-        """Why the pool should be left alone, or None: no label is needed to tell.
+    def reason_to_refrain(self, labels: Labels, graph: csr_array, n_classes: float) -> str | None:
+        """Why a pool of so many classes should be left alone, or None: no label is needed to tell.
 
         Neighbours must agree on the base's labels more often than the same labels do after a shuffle: by three
         deviations of the shuffles, and by ``min_agreement`` of what is left above chance.
         """
         m = len(labels)
         if m < self.min_per_class * n_classes:
-            return f"{m} samples of {n_classes} classes are fewer than {self.min_per_class:g} per class"
+            return f"{m} samples of {n_classes:.3g} classes are fewer than {self.min_per_class:g} per class"
         rng = np.random.default_rng(0)
         observed = _agreement(labels, graph)
         shuffled = np.array([_agreement(rng.permutation(labels), graph) for _ in range(SHUFFLES)])
