@@ -22,6 +22,7 @@ from aezsl.pipelines import (
     photos,
     predict,
     problem,
+    realistic,
     reporting,
     semantic_embedding,
     sensitivity,
@@ -160,6 +161,10 @@ def _from_images(own: Callable[[], Pipeline]) -> Pipeline:
     return union(*(stage.create_pipeline() for stage in stages), own())
 
 
+def _realistic() -> Pipeline:
+    return union(data_pipeline("zsl"), realistic.create_pipeline())
+
+
 @cache
 def _qualitative() -> Pipeline:
     return union(whole_pipeline("eszsl"), whole_pipeline("aezsl"), reporting.create_qualitative())
@@ -220,6 +225,12 @@ ENTRIES = (
         "the same with the methods that need a pair of image and text encoders",
         partial(_table, list(METHODS)),
         shows=_TABLE,
+    ),
+    Entry(
+        "realistic",
+        "methods with a pool where few classes are present, batches are small, or images come as a stream",
+        _realistic,
+        shows={"realistic_text": "table", "realistic_figure": "picture"},
     ),
     Entry(
         "photos",

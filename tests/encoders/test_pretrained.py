@@ -13,8 +13,9 @@ from PIL import Image
 import aezsl
 from aezsl.data.normalise import Normaliser
 from aezsl.encoders import torchvision  # noqa: F401  # transformers imports torchvision, unguarded
-from aezsl.encoders.images.backbones import ExtractionSettings, make_backbone, named_backbones
+from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.encoder import make_encoder
+from aezsl.encoders.images.settings import ExtractionSettings, named_backbones
 from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.encoder import load_encoder
 from aezsl.encoders.texts.fingerprints import with_fingerprints

@@ -9,8 +9,9 @@ import pytest
 from PIL import Image
 
 from aezsl.data.vector_store import VectorStore
-from aezsl.encoders.images.backbones import Backbone, ExtractionSettings
+from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.encoders.texts.semantics import resolve_sources
 from aezsl.errors import DataError
 from aezsl.formats.images import read_content, read_image

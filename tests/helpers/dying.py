@@ -15,8 +15,8 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 from PIL import Image
 
-from aezsl.encoders.images.backbones import ExtractionSettings
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.errors import DataError
 from aezsl.machine.workers import Workers, workers, working_on
 from aezsl.methods import make_method

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from aezsl.data.normalise import NormaliseSettings
 from aezsl.datasets.inputs import NewImagesDataset
-from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.errors import AezslError, DataError, NotReadyError
 from aezsl.hooks.checks import Checks, OneThreadPerTask
 from aezsl.machine.provenance import Cost

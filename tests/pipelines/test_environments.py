@@ -11,7 +11,7 @@ import scipy.io
 from kedro.io import CatalogConfigResolver, DataCatalog
 
 from aezsl import settings
-from aezsl.encoders.images.backbones import ExtractionSettings, check_backbones
+from aezsl.encoders.images.settings import ExtractionSettings, check_backbones
 from aezsl.formats.sun import SUN
 from aezsl.formats.xlsa17 import read_classes, read_split
 from aezsl.methods import make_method

@@ -5,7 +5,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 
 from aezsl.data.normalise import Normaliser, NormaliseSettings
-from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.errors import DataError
 from aezsl.hooks.checks import Checks

@@ -29,7 +29,7 @@ from aezsl.encoders.assembly import assemble_problem
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.data.normalise import NormaliseSettings
 from aezsl.data.vectors import Vectors
-from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.encoders.texts.semantics import EmbeddingSettings
 folder, allowed = Path(sys.argv[1]), int(sys.argv[2])
 split, classes = pd.read_parquet(folder / "split.parquet"), pd.read_parquet(folder / "classes.parquet")

@@ -10,7 +10,7 @@ from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.normalise import NormaliseSettings, fit_normaliser, steps_text
 from aezsl.data.vectors import Vectors
 from aezsl.encoders.assembly import assemble_problem
-from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy

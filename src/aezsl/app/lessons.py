@@ -19,8 +19,9 @@ import pandas as pd
 
 from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
-from aezsl.formats.class_table import alike_as, composed, folder_of, is_plain
+from aezsl.formats.class_table import folder_of, is_plain
 from aezsl.formats.images import read_image
+from aezsl.formats.reading import alike_as, composed
 from aezsl.machine.files import folder_of_this_process, leftovers, written_whole
 from aezsl.machine.processes import tied
 from aezsl.machine.progress import PROGRESS_FILE

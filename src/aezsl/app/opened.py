@@ -1,7 +1,8 @@
 """A trained model as the page asks it: photos one by one, classes as visitors edit them."""
 
 import logging
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.arrays import Array
+from aezsl.arrays import Array, digest
 from aezsl.encoders.recipe import NamedClasses
 from aezsl.errors import DataError
 from aezsl.machine.workers import small_products
 from aezsl.methods import TargetClassifier
+from aezsl.methods.heads.folder import FolderClassifier
 from aezsl.serving.requests import MAX_DESCRIPTION
 from aezsl.serving.trained import TrainedModel
 
@@ -24,6 +26,9 @@ MAX_CLASSES, MAX_NAME = 300, 200
 
 #: Vectors of descriptions, and sets of classes a model has adapted to, that are kept in memory.
 KEPT_VECTORS, KEPT_SETS = 5_000, 16
+
+#: Sets of photos that are named together and corrected, kept in memory.
+KEPT_FOLDERS = 4
 
 #: A name and a description; the page has an empty one where the model knows classes by something else than words.
 Described = tuple[str, str]
@@ -51,6 +56,8 @@ class OpenModel:
         self._texts = dict(zip(known["class_name"], texts, strict=True))
         self._vectors: dict[Described, tuple[Array, bool]] = {}  # and whether the class is a seen one
         self._embedding = Lock()
+        self._folders: OrderedDict[bytes, TargetClassifier] = OrderedDict()
+        self._naming = Lock()
 
     @property
     def describable(self) -> bool:
@@ -161,7 +168,7 @@ class OpenModel:
         refine : learn from these rows together, where the method can; else every row is named by itself.
         multi : several classes may be true of a photo; nothing is learnt from the rows then.
         """
-        rows = self.trained.recipe.features(np.asarray(features, dtype=np.float64))
+        rows = self._rows(features)
         classifier = self.adapted(classes)
         if multi:
             return self.trained.answer_rows_each(rows, self.targets(classes), classifier).page()
@@ -171,3 +178,32 @@ class OpenModel:
             with small_products():
                 classifier = self._together.model.adapt(classifier.S_target, rows)
         return self.trained.answer_rows(rows, self.targets(classes), classifier).page()
+
+    def sort(
+        self, features: Array, classes: tuple[Described, ...], corrections: Mapping[int, int], ask: int
+    ) -> tuple[list[dict[str, Any]], list[int]]:
+        """As ``name`` of photos that belong together, some of which a visitor has named; and which to ask next.
+
+        corrections : row -> number of its class, or ``NOTHING``. Where the method learns from photos together, others
+        follow, and ``ask`` of them are worth a look.
+        """
+        rows, targets = self._rows(features), self.targets(classes)
+        with small_products():
+            adapted = self._as_folder(targets.vectors, rows)
+            answers = self.trained.answer_rows(rows, targets, adapted, corrections=corrections).page()
+            folder = adapted.folder if isinstance(adapted, FolderClassifier) else None
+            return answers, folder.ask(corrections, ask) if folder else []
+
+    def _as_folder(self, vectors: Array, rows: Array) -> TargetClassifier:
+        """The classifier of photos that are named together; kept, as each correction asks for it again."""
+        key = digest(vectors) + digest(rows)
+        with self._naming:
+            if key not in self._folders:
+                self._folders[key] = self._together.model.adapt(vectors, rows)
+            self._folders.move_to_end(key)
+            while len(self._folders) > KEPT_FOLDERS:
+                self._folders.popitem(last=False)
+            return self._folders[key]
+
+    def _rows(self, features: Array) -> Array:
+        return self.trained.recipe.features(np.asarray(features, dtype=np.float64))

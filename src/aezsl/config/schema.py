@@ -26,7 +26,7 @@ FOLLOW = {
 def shared_sections() -> dict[str, type[Settings]]:
     """The sections that belong to no method."""
     from aezsl.data.normalise import NormaliseSettings
-    from aezsl.encoders.images.backbones import ExtractionSettings
+    from aezsl.encoders.images.settings import ExtractionSettings
     from aezsl.encoders.texts.semantics import EmbeddingSettings
     from aezsl.pipelines.end_to_end.nodes import EndToEndSettings
     from aezsl.pipelines.evaluation.nodes import EvaluationSettings
@@ -34,6 +34,7 @@ def shared_sections() -> dict[str, type[Settings]]:
     from aezsl.pipelines.ingestion.nodes import IngestionSettings, SplitSettings
     from aezsl.pipelines.photos.nodes import PhotosSettings
     from aezsl.pipelines.photos.own import OwnSettings
+    from aezsl.pipelines.realistic.nodes import RealisticSettings
     from aezsl.pipelines.sensitivity.nodes import SensitivitySettings
     from aezsl.reporting.explanations import QualitativeSettings
     from aezsl.reporting.formatting import ReportSettings
@@ -59,6 +60,7 @@ def shared_sections() -> dict[str, type[Settings]]:
         "report": ReportSettings,
         "qualitative": QualitativeSettings,
         "sensitivity": SensitivitySettings,
+        "realistic": RealisticSettings,
         "end_to_end": EndToEndSettings,
     }
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import DTypeLike
 
 from aezsl.arrays import Array, Labels
@@ -26,6 +25,8 @@ class MappedArrays:
 
         A reader of the former file of this name keeps what it has mapped.
         """
+        import pyarrow as pa
+
         place = self.folder / f"{name}.arrow"
         with written_whole(place) as written, tempfile.TemporaryFile(dir=self.folder) as raw:
             # Arrow wants a column in one piece, so it is put together in a mapped file of plain numbers first.
@@ -52,6 +53,8 @@ class MappedArrays:
 
 def map_vectors(path: Path) -> Array:
     """The column ``vector`` of an Arrow file as a matrix that is read from the file whenever it is used."""
+    import pyarrow as pa
+
     file = pa.memory_map(str(path))
     vectors = pa.ipc.open_file(file).read_all()["vector"]
     shape = len(vectors), vectors.type.list_size

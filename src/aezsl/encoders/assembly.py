@@ -12,7 +12,7 @@ from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.normalise import NormaliseSettings
 from aezsl.data.problem import Problem
 from aezsl.data.vectors import NamedVectors
-from aezsl.encoders.images.backbones import ExtractionSettings, named_backbones
+from aezsl.encoders.images.settings import ExtractionSettings, named_backbones
 from aezsl.encoders.recipe import BACKBONE_KEYS, KEPT_COLUMNS, Recipe
 from aezsl.encoders.texts.semantics import EmbeddingSettings, resolve_sources
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aezsl.data.normalise import PARTS, NormaliseSettings, moving_steps
-from aezsl.encoders.images.backbones import ExtractionSettings, named_backbones
+from aezsl.encoders.images.settings import ExtractionSettings, named_backbones
 from aezsl.encoders.pretrained import is_hub_model, is_pair, model_folder
 from aezsl.encoders.texts.fingerprints import MINILM, Sources
 from aezsl.encoders.texts.semantics import EmbeddingSettings

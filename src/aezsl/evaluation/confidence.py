@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.errors import DataError
@@ -36,6 +35,8 @@ SHARING = 20
 
 #: How an image is called that shows none of the classes.
 NONE_OF_THESE = "none of these"
+#: Its number, where labels have numbers.
+NOTHING = -1
 
 #: Temperatures are sought from a hundredth of the scores' deviation to a hundred times that.
 WIDEST = 100.0
@@ -115,7 +116,9 @@ def probabilities(ranking: Ranking, temperature: float) -> Array:
     scores = -np.sort(-ranking.scores.astype(np.float64), axis=1)
     shares = np.zeros_like(scores)
     if scores.size:
-        shares[:, :SHARING] = softmax(scores[:, :SHARING] / temperature, axis=1)
+        scaled = scores[:, :SHARING] / temperature
+        parts = np.exp(scaled - scaled[:, :1])  # the first one is the best
+        shares[:, :SHARING] = parts / parts.sum(axis=1, keepdims=True)
     return shares
 
 

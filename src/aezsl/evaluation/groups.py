@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from aezsl.arrays import Array, Labels
 
@@ -23,7 +22,7 @@ class Groups:
     """Some groups of C classes; a class may be in several, narrow and wide ones."""
 
     names: tuple[str, ...]  # (G,)
-    members: csr_array  # (G, C) of zeros and ones
+    members: tuple[Labels, ...]  # (G,) the classes of each, in their order
 
     @classmethod
     def of(cls, lineages: Sequence[Sequence[str]], called: Mapping[str, str] | None = None) -> "Groups | None":
@@ -42,15 +41,11 @@ class Groups:
                 telling.setdefault(tuple(numbers), key)
         if not telling:
             return None
-        rows = np.repeat(np.arange(len(telling)), [len(numbers) for numbers in telling])
-        columns = np.concatenate([np.array(numbers) for numbers in telling])
-        members = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(telling), len(lineages)))
-        return cls(tuple((called or {}).get(key, key) for key in telling.values()), members)
+        return cls(tuple((called or {}).get(key, key) for key in telling.values()), tuple(map(np.array, telling)))
 
     def classes(self, group: int) -> Labels:
         """The members of a group."""
-        found: Labels = self.members.indices[self.members.indptr[group] : self.members.indptr[group + 1]]
-        return np.sort(found)
+        return self.members[group]
 
     def back_off(self, classes: Labels, shares: Array, threshold: float) -> "BackOff":
         """The group that names every image whose best class is below the threshold.
@@ -58,17 +53,23 @@ class Groups:
         classes, shares : (n, k) those of an image, best first, and their probabilities.
         """
         unsure = np.flatnonzero(shares[:, 0] < threshold)
-        n, k = len(unsure), classes.shape[1]
-        placed = shares[unsure].ravel(), (np.repeat(np.arange(n), k), classes[unsure].ravel())
-        sums = (csr_array(placed, shape=(n, self.members.shape[1])) @ self.members.T).tocoo()
-        enough = sums.data >= least_of_group(threshold)
-        rows, groups, found = sums.row[enough], sums.col[enough], sums.data[enough]
-        sizes = np.diff(self.members.indptr)[groups]
-        order = np.lexsort((groups, -found, sizes, rows))
+        image, place = np.nonzero(shares[unsure] > 0)
+        class_of, share = classes[unsure][image, place], shares[unsure][image, place]
+        sizes = np.array([len(own) for own in self.members])
+        groups = np.repeat(np.arange(len(sizes)), sizes)[np.argsort(np.concatenate(self.members), kind="stable")]
+        n_groups = np.bincount(np.concatenate(self.members), minlength=classes.max(initial=0) + 1)  # of every class
+        n_pairs = n_groups[class_of]
+        first = np.repeat(np.cumsum(n_groups)[class_of] - np.cumsum(n_pairs), n_pairs)
+        keys = np.repeat(image, n_pairs) * len(sizes) + groups[first + np.arange(len(first))]
+        pairs, number = np.unique(keys, return_inverse=True)
+        sums = np.bincount(number, np.repeat(share, n_pairs), minlength=len(pairs))
+        enough = sums >= least_of_group(threshold)
+        rows, group, found = *divmod(pairs[enough], len(sizes)), sums[enough]
+        order = np.lexsort((group, -found, sizes[group], rows))
         first = order[np.unique(rows[order], return_index=True)[1]]
         named = BackOff.none(len(classes), self.names)
         at = unsure[rows[first]]
-        named.group[at], named.probabilities[at] = groups[first], np.minimum(found[first], 1.0)
+        named.group[at], named.probabilities[at] = group[first], np.minimum(found[first], 1.0)
         named.best[at] = [np.isin(classes[i], self.classes(named.group[i])).argmax() for i in at]
         return named
 

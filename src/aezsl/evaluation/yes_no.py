@@ -12,8 +12,6 @@ classes, the photo model among all classes of its network.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.errors import DataError
@@ -44,6 +42,8 @@ class YesNo:
 
     def probabilities(self, scores: Array, rivals: Array) -> Array:
         """Of every label (n, L): its scores (n, L), and the best score of a known class (n,)."""
+        from scipy.special import expit
+
         found: Array = expit(self.intercept + self.score * scores - self.rival * rivals[:, None])
         return found
 
@@ -53,6 +53,9 @@ def fit_yes_no(scores: Array, rivals: Array, true: Mask, weights: Array | None =
 
     Answers are counted by the rule of succession, so that a few pairs that are all alike do not make one certain.
     """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
     weights = np.ones(len(true)) if weights is None else weights
     n_yes = max(true.sum(), 1)
     n_no = max(len(true) - n_yes, 1)

@@ -5,10 +5,12 @@ a paragraph in ``data/01_raw/README.md``.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
+
+if TYPE_CHECKING:
+    from aezsl.formats.base import BenchmarkFormat
 
 #: name -> class, in the module of that name; imported when asked for.
 FORMATS = {
@@ -24,7 +26,7 @@ FORMATS = {
 }
 
 
-def make_format(name: str, /, **options: Any) -> BenchmarkFormat:
+def make_format(name: str, /, **options: Any) -> "BenchmarkFormat":
     """The reader of the format called ``name``."""
     if name not in FORMATS:
         raise DataError(f"unknown format {name!r}; expected one of: {', '.join(FORMATS)}")

@@ -16,7 +16,7 @@ import pandas as pd
 
 from aezsl.data.benchmark import ROLES
 from aezsl.errors import DataError
-from aezsl.formats.reading import as_column, duplicates, first_few, reading
+from aezsl.formats.reading import alike_as, as_column, composed, duplicates, first_few, reading
 
 log = logging.getLogger(__name__)
 
@@ -97,11 +97,6 @@ def check_roles(path: Path, classes: pd.DataFrame) -> None:
         raise DataError(f"{path}: all classes are seen; unseen ones are needed, too")
 
 
-def composed(name: str) -> str:
-    """One spelling of accented letters: some file systems store them as letter plus accent."""
-    return unicodedata.normalize("NFC", name)
-
-
 def is_plain(name: str) -> bool:
     """Whether a name is made of letters of any script, digits, emoji and ``SIGNS``, and can name a folder."""
     first = unicodedata.category(name[0]) if name else ""
@@ -170,12 +165,6 @@ def _check_class_names(path: Path, names: list[str]) -> None:
             f"{path} describes {both}, which differ in capital letters, spaces or invisible signs only: keep one of "
             "them, or rename the others"
         )
-
-
-def alike_as(name: str) -> str:
-    """What names have in common that people, and some file systems, take for the same."""
-    visible = "".join(letter for letter in unicodedata.normalize("NFKC", name) if unicodedata.category(letter) != "Cf")
-    return " ".join(visible.casefold().split())
 
 
 def _check_header(path: Path, columns: list[str]) -> None:

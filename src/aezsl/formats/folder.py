@@ -7,10 +7,10 @@ import pandas as pd
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.class_table import check_roles, composed, folder_of, read_class_table
+from aezsl.formats.class_table import check_roles, folder_of, read_class_table
 from aezsl.formats.image_folders import ImageFolders
 from aezsl.formats.images import IMAGE_SUFFIXES
-from aezsl.formats.reading import check_known, first_few, image_table
+from aezsl.formats.reading import check_known, composed, first_few, image_table
 
 #: Folders of images whose class is not known: these below images, or beside it with or without the underscore.
 UNLABELLED = ("_unlabelled", "_unlabeled")

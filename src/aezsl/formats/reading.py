@@ -3,16 +3,20 @@
 import difflib
 import logging
 import os
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from aezsl.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 logger = logging.getLogger(__name__)
 
@@ -69,10 +73,20 @@ def read_names(path: Path, what: str) -> list[str]:
     return names
 
 
+def composed(name: str) -> str:
+    """One spelling of accented letters: some file systems store them as letter plus accent."""
+    return unicodedata.normalize("NFC", name)
+
+
+def alike_as(name: str) -> str:
+    """What names have in common that people, and some file systems, take for the same."""
+    visible = "".join(letter for letter in unicodedata.normalize("NFKC", name) if unicodedata.category(letter) != "Cf")
+    return " ".join(visible.casefold().split())
+
+
 def duplicates(names: Sequence[str]) -> list[str]:
     """The names that occur more than once, in order."""
-    series = pd.Series(names, dtype=object)
-    return list(dict.fromkeys(series[series.duplicated()]))
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def read_numbered(path: Path, what: str) -> list[str]:
@@ -140,18 +154,22 @@ def roles_from_unseen(class_names: Sequence[str], unseen: Sequence[str], source:
     return ["unseen" if name in lookup else "seen" for name in class_names]
 
 
-def image_table(folder: Path, files: Sequence[str], class_names: Sequence[str | None]) -> pd.DataFrame:
+def image_table(folder: Path, files: Sequence[str], class_names: Sequence[str | None]) -> "pd.DataFrame":
     """Images by their path relative to ``folder``, which is also their id."""
+    import pandas as pd
+
     prefix = os.path.join(folder.absolute(), "")
     return pd.DataFrame({"image_id": files, "path": [prefix + file for file in files], "class_name": class_names})
 
 
 def as_column(matrix: NDArray[Any]) -> "pd.Series[Any]":
     """The rows of a matrix as a column of float32 vectors."""
+    import pandas as pd
+
     return pd.Series(list(np.asarray(matrix, dtype=np.float32)), dtype=object)
 
 
-def warn_of_missing(images: pd.DataFrame) -> None:
+def warn_of_missing(images: "pd.DataFrame") -> None:
     """Say how many listed images are not on disk: features may come from a file, so this is not an error yet."""
     missing = [path for path in images["path"] if not os.path.exists(path)]
     if missing:

@@ -38,7 +38,7 @@ class Checks:
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Refuse networks and folders that there are not, what is not a pair, and models that nobody has trained."""
-        from aezsl.encoders.images.backbones import ExtractionSettings, check_backbones
+        from aezsl.encoders.images.settings import ExtractionSettings, check_backbones
         from aezsl.formats.image_folders import require_folder
 
         inputs = pipeline.inputs()

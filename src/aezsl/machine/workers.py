@@ -6,6 +6,7 @@ thread each do not. Work is cut into tasks by its size alone, never by the numbe
 the order of the tasks: so 1, 2 and 7 workers, on whatever engine, give the same bits.
 """
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +18,6 @@ from itertools import islice
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
-import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be found
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 T = TypeVar("T")
@@ -134,9 +134,14 @@ def run_side_by_side(function: Callable[[T], None], items: Iterable[T]) -> None:
         pass
 
 
-@cache
 def _blas() -> ThreadpoolController:
-    """The BLAS libraries of numpy and scipy. Finding them takes milliseconds, so it is done once."""
+    """The BLAS libraries that are loaded: numpy's, and scipy's where something has imported it."""
+    return _found_blas("scipy.linalg" in sys.modules)
+
+
+@cache
+def _found_blas(scipy_too: bool) -> ThreadpoolController:
+    """Finding them takes milliseconds, so it is done once for each."""
     return ThreadpoolController().select(user_api="blas")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aezsl import __version__
-from aezsl.encoders.images.backbones import JOINED_BY
+from aezsl.encoders.images.settings import JOINED_BY
 from aezsl.methods import HEADS, METHODS, method_name
 from aezsl.serving.trained import TrainedModel
 

@@ -10,19 +10,19 @@ import json
 import logging
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aezsl import __version__
-from aezsl.encoders.images.backbones import ExtractionSettings
-from aezsl.encoders.images.encoder import make_encoder
+from aezsl.encoders.images.backbones import Backbone, make_backbone
 from aezsl.encoders.images.engine import graph_folder
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import Confidence
 from aezsl.evaluation.yes_no import YesNo
-from aezsl.methods import make_method
-from aezsl.serving.model_file import load_trained, save_trained
-from aezsl.serving.trained import TrainedModel
+
+if TYPE_CHECKING:
+    from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +36,14 @@ NETWORK = "efficientnet_lite0"
 VERSION = 2
 
 
-def photo_model(network: str = NETWORK, together: bool = False) -> TrainedModel:
+def photo_model(network: str = NETWORK, together: bool = False) -> "TrainedModel":
     """The model, made the first time and read from the cache folder afterwards.
 
     together : for a folder of photos that are named as a whole.
     """
+    from aezsl.methods import make_method
+    from aezsl.serving.trained import TrainedModel
+
     model = _kept(network)
     if not together:
         return model
@@ -48,7 +51,9 @@ def photo_model(network: str = NETWORK, together: bool = False) -> TrainedModel:
 
 
 @cache
-def _kept(network: str) -> TrainedModel:
+def _kept(network: str) -> "TrainedModel":
+    from aezsl.serving.model_file import load_trained, save_trained
+
     path = cached_file(network)
     try:
         return load_trained(path)
@@ -61,15 +66,14 @@ def _kept(network: str) -> TrainedModel:
     return model
 
 
-def cached_file(network: str = NETWORK) -> Path:
+def cached_file(network: str = NETWORK, backbone: Backbone | None = None) -> Path:
     """Where the model is kept: its name changes with the version of the package and of the network's weights."""
-    encoder = make_encoder(ExtractionSettings(backbone=network))
-    key = json.dumps([__version__, VERSION, network, encoder.vectors.fingerprint])
+    key = json.dumps([__version__, VERSION, network, (backbone or make_backbone(network)).fingerprint])
     name = f"photos-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
     return graph_folder().with_name("knowledge") / name
 
 
-def make_photo_model(network: str = NETWORK) -> TrainedModel:
+def make_photo_model(network: str = NETWORK) -> "TrainedModel":
     """The model from its parts: the network's classifiers, vectors of their descriptions, how to embed labels."""
     import pandas as pd
 
@@ -79,13 +83,14 @@ def make_photo_model(network: str = NETWORK) -> TrainedModel:
     from aezsl.encoders.recipe import Recipe
     from aezsl.encoders.texts.fingerprints import with_fingerprints
     from aezsl.methods.heads.methods import AEZSLHeads
+    from aezsl.serving.trained import TrainedModel
 
     named = named_classifiers(network)
     seen = seen_classifiers(named)
     recipe = Recipe(
         backbone={
             "parts": [{"backbone": network, "weights": "default", "layer": None}],
-            "fingerprint": make_encoder(ExtractionSettings(backbone=network)).vectors.fingerprint,
+            "fingerprint": make_backbone(network).fingerprint,
         },
         features=Normaliser(),
         semantics=Normaliser(),

@@ -1,6 +1,6 @@
 """A fitted method with its recipe: all it takes to classify."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.encoders.class_groups import class_groups, label_groups
-from aezsl.encoders.images.encoder import Encode
+from aezsl.encoders.images.pictures import Encode
 from aezsl.encoders.recipe import NamedClasses, Recipe
 from aezsl.errors import DataError
 from aezsl.evaluation.answers import TOP, Answers
@@ -19,14 +19,12 @@ from aezsl.evaluation.groups import Groups
 from aezsl.evaluation.ranking import Ranking
 from aezsl.evaluation.yes_no import rival_classes
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
+from aezsl.methods.heads.folder import FolderClassifier
 from aezsl.methods.heads.methods import AEZSLHeads, HeadMethod
+from aezsl.serving.one_photo import doubts_in_words
 
 #: Classes of training at most that say how widely scores are spread.
 REFERENCE_CLASSES = 32
-
-
-def _listed(names: Sequence[str], n: int = 5) -> str:
-    return ", ".join(names[:n]) + (f" and {len(names) - n} more" if len(names) > n else "")
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,7 @@ class TrainedModel:
     model: ZeroShotClassifier
     recipe: Recipe
     confidence: Confidence = field(default_factory=Confidence)
+    version: str = ""  # a digest of the file that it was loaded from
 
     def encode(self, device: str = "auto", side_by_side: bool = False) -> Encode:
         """What gives features of images as in training (see ``ImageEncoder.load``); its networks are loaded once."""
@@ -51,20 +50,23 @@ class TrainedModel:
         """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
         return None if self.model.transductive else self.model.adapt(targets.vectors)
 
+    def adapt_to_rows(self, features: Array, targets: NamedClasses) -> TargetClassifier:
+        """A classifier of some classes for features (n, d) as the backbone gave them; they are the pool, if any is."""
+        return self.model.adapt(targets.vectors, self._rows(features))
+
+    def worth_a_look(self, adapted: TargetClassifier, known: Iterable[int], n: int = 3) -> list[int]:
+        """The n rows of a folder named as a whole whose names tell most about the others; ``known`` ones are given."""
+        if not isinstance(adapted, FolderClassifier) or not adapted.folder:
+            raise DataError("only where photos are named together one says something of others: leave --alone out")
+        return adapted.folder.ask(known, n)
+
     def doubts(self, targets: NamedClasses, multi: bool = False) -> list[str]:
         """Why names among these classes should not be trusted, where the method can tell without an image.
 
         multi : several of them may be true, so that classes that look the same are no harm.
         """
-        if len(targets.names) == 1 and not multi:
-            return ["there is one label only: an image can be that, or none of these"]
-        if not hasattr(self.model, "doubts"):
-            return []
-        far, alike = self.model.doubts(targets.vectors)
-        names = [targets.names[i] for i in far]
-        found = [f"nothing known resembles {_listed(names)}: expect wrong names"] if names else []
-        pairs = [f"{targets.names[i]} and {targets.names[j]}" for i, j in alike if not multi]
-        return found + ([f"{_listed(pairs)} look the same to the model: it will mix them up"] if pairs else [])
+        found = self.model.doubts(targets.vectors) if hasattr(self.model, "doubts") else None
+        return doubts_in_words(targets.names, found, multi)
 
     def expected(self, n_classes: int, any_seen: bool = False) -> str:
         """How many names will be right among so many unseen classes, in a sentence; empty where nothing is known."""
@@ -72,16 +74,23 @@ class TrainedModel:
         return expectation.in_words(n_classes) if expectation and n_classes and not any_seen else ""
 
     def answer(
-        self, features: Array, targets: NamedClasses, top: int | None = TOP, adapted: TargetClassifier | None = None
+        self,
+        features: Array,
+        targets: NamedClasses,
+        top: int | None = TOP,
+        adapted: TargetClassifier | None = None,
+        corrections: Mapping[int, int] | None = None,
     ) -> Answers:
         """What images show, among some classes: the best few of each, or all.
 
         features : (n, d) as the backbone gave them. A transductive method takes all rows together as its pool, unless
             ``adapted`` is given.
         adapted : what ``adapt`` gave for these classes, which most methods need longer for than for the rows.
+        corrections : names that somebody has given: row -> number of the class, or ``NOTHING``. Where the model names
+            a folder as a whole, the other rows follow.
         """
         rows = self._rows(features)
-        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows), top)
+        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows), top, corrections)
 
     def answer_each(
         self, features: Array, targets: NamedClasses, top: int | None = None, adapted: TargetClassifier | None = None
@@ -129,12 +138,23 @@ class TrainedModel:
         return self.recipe.features(features)
 
     def answer_rows(
-        self, rows: Array, targets: NamedClasses, adapted: TargetClassifier, top: int | None = None
+        self,
+        rows: Array,
+        targets: NamedClasses,
+        adapted: TargetClassifier,
+        top: int | None = None,
+        corrections: Mapping[int, int] | None = None,
     ) -> Answers:
         """As ``answer``, of rows (n, d) that are normalised, by the classifier of these classes.
 
         Where seen and unseen classes compete, the model's constant is subtracted from the scores of the seen ones.
         """
+        if corrections:
+            nothing = None
+            if isinstance(adapted, FolderClassifier) and adapted.folder:
+                adapted = adapted.corrected(corrections, self.confidence.threshold or 0.5)
+                nothing = adapted.nothing
+            return self.answer_rows(rows, targets, adapted, top).corrected(corrections, targets.names, nothing)
         k = len(targets.names) if top is None else max(top, SHARING)
         groups = targets.groups or self.groups(targets.names)
         if self.confidence.stacking is None or not targets.mixed:

@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,17 @@ import numpy as np
 from PIL import Image
 
 from aezsl.arrays import Float32
-from aezsl.encoders.images.encoder import Encode, Picture
+from aezsl.encoders.images.pictures import Encode, Picture
 from aezsl.errors import DataError, ParameterError
-from aezsl.evaluation.answers import Answers
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.formats.image_folders import read_new_images
 from aezsl.formats.images import UnreadableImageError
 from aezsl.machine.progress import progress_bar
 from aezsl.methods import METHODS
 from aezsl.serving.classes import Given, find_classes, parsed
-from aezsl.serving.model_file import load_trained
+from aezsl.serving.corrected import placed
+from aezsl.serving.model_file import SCHEME, load_exported, load_registered, load_trained
+from aezsl.serving.one_photo import Named
 from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
 
@@ -86,23 +86,6 @@ def classify(
     return answers[0] if single else answers
 
 
-@dataclass(frozen=True)
-class Named:
-    """The names of a photo, or of all photos of a folder."""
-
-    paths: list[str]
-    shown: list[str]  # the same below the folder
-    answers: Answers
-    none: bool  # whether "none of these" may be said
-    unreadable: dict[str, str]  # path -> why
-    warnings: list[str]  # what a user should know before he trusts the names
-
-    @property
-    def names(self) -> list[str]:
-        """What every photo is called, several labels with commas between them; "none of these" where that is so."""
-        return [", ".join(said) or NONE_OF_THESE for said in self.answers.said(self.none)]
-
-
 def name_images(
     place: Path,
     labels: Given,
@@ -110,14 +93,18 @@ def name_images(
     device: str = "auto",
     together: bool = False,
     multi: bool = False,
+    ask: int = 0,
 ) -> Named:
     """Names of the photo, or of all photos below the folder; what cannot be read is passed over and listed.
 
     together : name a folder as a whole, where the model can learn from the photos to be named.
-    multi : several labels may be true of a photo, see ``classify``.
+    multi : several labels may be true of a photo, see ``classify``. ask : how many photos worth a look to find.
+
+    Names that somebody has given in ``corrections.csv`` are taken over; a folder that is named as a whole follows them.
     """
     folder = place if place.is_dir() else place.parent
-    paths = read_new_images(place).images["path"].tolist() if place.is_dir() else [str(place)]
+    new = read_new_images(place) if place.is_dir() else None
+    paths = [str(place)] if new is None else new.images["path"].tolist()
     trained = model if isinstance(model, TrainedModel) else find_model(model, Path(), together and not multi)
     if not parsed(labels):
         raise DataError("labels must be names to choose among, such as 'a red fox, a melon'")
@@ -126,10 +113,27 @@ def name_images(
     readable = [path for path in paths if path not in unreadable]
     if not readable:
         raise DataError(f"no image can be read: {next(iter(unreadable.values()))}")
-    answers = trained.answer_each(features, targets) if multi else trained.answer(features, targets, None)
     shown = [os.path.relpath(path, folder) for path in readable]
+    warnings, corrections = trained.doubts(targets, multi), dict[int, int]()
+    if new is not None:
+        ids = [Path(name).as_posix() for name in shown]
+        targets, corrections, notes = placed(trained.recipe, targets, ids, new.corrections)
+        warnings += [*new.doubts, *notes]
+    if multi:
+        answers = trained.answer_each(features, targets).corrected(corrections, targets.names)
+    else:
+        adapted = trained.adapt_to_rows(features, targets)
+        answers = trained.answer(features, targets, None, adapted, corrections)
+    worth = trained.worth_a_look(adapted, corrections, ask) if ask and not multi else []
     return Named(
-        readable, shown, answers, NONE_OF_THESE not in targets.names, unreadable, trained.doubts(targets, multi)
+        readable,
+        shown,
+        answers,
+        NONE_OF_THESE not in targets.names,
+        unreadable,
+        warnings,
+        frozenset(corrections),
+        tuple(worth),
     )
 
 
@@ -150,15 +154,19 @@ def _read_all(encode: Encode, paths: Sequence[str]) -> tuple[Float32, dict[str, 
 
 
 def find_model(given: str | Path | None = None, project: Path = Path(), together: bool = False) -> TrainedModel:
-    """A trained model: the file that is given, that of a method of the project, or the photo model.
+    """A trained model: a file, an exported folder, one of MLflow's registry, of a method here, or the photo model.
 
     Of several models of a method, one of the project's own data is preferred to one of the default benchmark.
     together : whether a folder is to be named as a whole, if the photo model is meant.
     """
     if given is None or str(given) == PHOTOS:
         return photo_model(together=together)
+    if str(given).startswith(SCHEME):
+        return load_registered(str(given))
     if Path(given).is_file():
         return load_trained(Path(given))
+    if (Path(given) / "MLmodel").is_file():
+        return load_exported(Path(given))
     for path in _candidates(project / MODELS, str(given)):
         trained = load_trained(path)
         if all(part["backbone"] != "file" for part in trained.recipe.backbone["parts"]):

@@ -8,9 +8,10 @@ import torch
 from PIL import Image
 
 from aezsl.encoders.images import backbones
-from aezsl.encoders.images.backbones import _torchvision_names, make_backbone
+from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.extraction import extract_features
 from aezsl.encoders.images.networks import efficientnet_lite, torchvision_network
+from aezsl.encoders.images.settings import _torchvision_names
 from aezsl.encoders.torchvision import torchvision
 from aezsl.errors import AezslError, DataError, ParameterError
 from aezsl.formats.images import read_image

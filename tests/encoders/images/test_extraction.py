@@ -9,9 +9,10 @@ from PIL import Image
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorSet
 from aezsl.encoders.images import encoder, extraction
-from aezsl.encoders.images.backbones import Backbone, ExtractionSettings
+from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.encoder import gather_features
 from aezsl.encoders.images.extraction import UnreadableImagesError, extract_features
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.errors import DataError, ParameterError
 from aezsl.formats.images import read_image
 

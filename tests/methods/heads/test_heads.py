@@ -190,7 +190,7 @@ def test_far_labels_and_labels_that_are_alike_are_known_without_an_image(seen, d
     apart = np.linalg.svd(np.vstack([seen.S, np.pad(seen.names, ((0, 0), (0, 3)))]))[2][-1]
     labels = np.stack([near, near + 1e-3, apart, seen.S[7]])
     doubts = fitted(seen, by_name=0.0).doubts(labels)
-    u = fitted(seen, by_name=0.0)._similarity(labels)
+    u = fitted(seen, by_name=0.0).similarity(labels)
     assert set(doubts.far) == set(np.flatnonzero(u.max(axis=1) < AEZSLHeads.far_below))
     assert 2 in doubts.far
     assert 0 not in doubts.far

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from aezsl.arrays import Float32
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
-from aezsl.encoders.images.backbones import Backbone, ExtractionSettings
+from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.engine import Run, available_cores
 from aezsl.encoders.images.preprocessing import Preprocess, least_size
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.errors import DataError
 from aezsl.formats.images import read_content, read_image
 from aezsl.machine.files import content_digest, has_digest

@@ -17,12 +17,15 @@ import numpy as np
 from aezsl.arrays import Float32, unit_rows
 from aezsl.encoders.images.engine import graph_folder
 from aezsl.encoders.knowledge.named import NamedClassifiers, imagenet_classes
-from aezsl.encoders.texts.encoder import Encode, load_multilingual
 from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, encoder_folder
 from aezsl.encoders.texts.minilm import load_minilm
+from aezsl.encoders.texts.multilingual import load_multilingual
 from aezsl.errors import ParameterError
 from aezsl.machine.files import written_whole
 from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+
+#: Texts -> (n, a).
+Encode = Callable[[Sequence[str]], Float32]
 
 log = logging.getLogger(__name__)
 

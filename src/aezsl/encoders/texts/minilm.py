@@ -27,7 +27,8 @@ WORDS = "embeddings.word_embeddings.weight"
 #: Tokens of a text that count at most, and of texts that are encoded together.
 LONGEST, TOGETHER = 256, 4096
 
-_TYPES = {"F32": np.float32, "I64": np.int64}
+#: How files of safetensors call types of numbers.
+TYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "U8": np.uint8}
 
 
 def read_safetensors(path: Path) -> dict[str, Any]:
@@ -37,12 +38,12 @@ def read_safetensors(path: Path) -> dict[str, Any]:
         if size > min(path.stat().st_size, 2**24):
             raise DataError(f"{path} is not a safetensors file")
         header: Mapping[str, Any] = json.loads(file.read(size))
-    content = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + size)
+    content = np.asarray(np.memmap(path, dtype=np.uint8, mode="r", offset=8 + size))
     arrays = {}
     for name, about in header.items():
         if name != "__metadata__":
             start, end = about["data_offsets"]
-            arrays[name] = content[start:end].view(_TYPES[about["dtype"]]).reshape(about["shape"])
+            arrays[name] = content[start:end].view(TYPES[about["dtype"]]).reshape(about["shape"])
     return arrays
 
 

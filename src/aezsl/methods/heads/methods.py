@@ -1,12 +1,11 @@
 """Category-specific mappings and labels as unions, on the classifiers of a network."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.arrays import Array
 from aezsl.data.statistics import SeenStatistics
 from aezsl.errors import DataError
 from aezsl.kinds import Count, Positive, Proportion
@@ -15,16 +14,15 @@ from aezsl.methods.core.checks import check_rows, check_semantics
 from aezsl.methods.core.classifiers import LinearClassifier, TargetClassifier
 from aezsl.methods.core.contract import ZeroShotClassifier
 from aezsl.methods.core.seen import Targets
-from aezsl.methods.heads import union
 from aezsl.methods.heads.seen_classifiers import SeenClassifiers
-from aezsl.methods.shared.local_ridges import local_coefficients
-from aezsl.methods.shared.similarity import SimilarityWeights, Weighting
+from aezsl.methods.heads.union import Doubts, MappingFormula, UnionFormula
+from aezsl.methods.shared.similarity import Weighting
 
 if TYPE_CHECKING:
     from aezsl.methods.conse import ConSE
 
 
-class HeadMethod(ZeroShotClassifier):
+class HeadMethod(MappingFormula, ZeroShotClassifier):
     """A method that learns from the classifiers of a network: ``fit(classifiers)`` instead of ``fit(X, y, S)``.
 
     Features are what the network's last layer reads, as they are. Semantics are vectors of texts by the encoders that
@@ -70,14 +68,6 @@ class HeadMethod(ZeroShotClassifier):
         self.n_features_in_, self.n_semantics_in_ = seen.rows.shape[1], seen.S.shape[1]
         return self
 
-    def _mapped(self, A: Array) -> tuple[Array, Array]:
-        """Directions (L, d) and offsets (L,) of the labels' classifiers, at unit length: one mapping for each label."""
-        seen = self.seen_
-        weights = SimilarityWeights.for_seen(seen.S, self.weighting)(A)
-        S, A = union.centred(seen.S, A)
-        k = local_coefficients(union.most_similar(weights, self.similar), S, A, self.lam)
-        return union.combined(k, seen.rows, seen.biases)
-
 
 class HeadMapping(HeadMethod):
     r"""Ridge regression from descriptions to the classifiers of a network, with similar classes counting more.
@@ -106,18 +96,11 @@ class HeadMapping(HeadMethod):
     classifier_class: ClassVar[type[TargetClassifier]] = LinearClassifier
 
     def _adapt(self, targets: Targets) -> TargetClassifier:
-        directions, offsets = self._mapped(targets.S)
+        directions, offsets = self.mapped(targets.S)
         return LinearClassifier(self, targets.S, directions.T, offsets)
 
 
-class Doubts(NamedTuple):
-    """Labels that should not be trusted; bounds in ``AEZSLHeads``."""
-
-    far: Labels  # (f,) labels that resemble no class
-    alike: list[tuple[int, int]]  # pairs that cover the same classes
-
-
-class AEZSLHeads(HeadMethod):
+class AEZSLHeads(UnionFormula, HeadMethod):
     r"""AEZSL on the classifiers of a network: a label is a union of the classes it covers and of the one it describes.
 
     .. math::
@@ -159,41 +142,19 @@ class AEZSLHeads(HeadMethod):
     by_name: Proportion = 0.65
     novelty: Positive = 0.5
 
-    #: Below this similarity to every class a label is far.
-    far_below: ClassVar[float] = 0.5
-    #: Labels that overlap more than this are alike.
-    alike_above: ClassVar[float] = 0.9
-
     def doubts(self, S_target: ArrayLike) -> Doubts:
         """Which labels resemble no class, and which pairs cover the same classes; no image is needed."""
-        u = self._similarity(check_semantics("S_target", S_target, self.n_semantics_in_))
-        overlap = np.triu(union.overlap(union.cover(u, self.sharpness)), k=1)
-        pairs = [(int(i), int(j)) for i, j in np.argwhere(overlap > self.alike_above)]
-        return Doubts(np.flatnonzero(u.max(axis=1) < self.far_below), pairs)
+        return super().doubts(check_semantics("S_target", S_target, self.n_semantics_in_))
 
     def rivals(self, X: ArrayLike) -> Array:
         """The largest log posterior of a class of the network (n,): what ``evaluation.yes_no`` measures labels by."""
-        rows = check_rows("X", X, self.n_features_in_, "features")
-        found: Array = union.log_posteriors(rows, self.seen_.rows, self.seen_.biases)[0].max(axis=1)
-        return found
-
-    def _similarity(self, A: Array) -> Array:
-        """The similarity u (L, C) of labels and classes."""
-        seen = self.seen_
-        by_name = union.similarity_to_names(A, seen.names, seen.named, seen.starts)
-        by_description = unit_rows(A) @ seen.S.T
-        found: Array = (1 - self.by_name) * by_description + self.by_name * by_name
-        return found
+        return super().rivals(check_rows("X", X, self.n_features_in_, "features"))
 
     def _target_parts(self, S_target: Array) -> dict[str, Array]:
-        seen = self.seen_
-        directions, offsets = union.of_mean_length(*self._mapped(S_target), seen.rows, seen.biases)
-        shares = union.cover(self._similarity(S_target), self.sharpness)
-        return {"shares": shares, "directions": directions, "offsets": offsets}
+        return self.target_parts(S_target)
 
     def _scores(self, X: Array, shares: Array, directions: Array, offsets: Array) -> Array:  # type: ignore[override]
-        log_p, z = union.log_posteriors(X, self.seen_.rows, self.seen_.biases)
-        return union.union_scores(log_p, X @ directions.T + offsets - z, shares, self.novelty)
+        return self.scores(X, shares, directions, offsets)
 
 
 def conse(seen: SeenClassifiers, T: int = 10) -> "ConSE":

@@ -1,8 +1,13 @@
-"""The formula of ``AEZSLHeads``, in numpy alone."""
+"""The formula of ``AEZSLHeads``, in numpy alone: an answer of the photo model imports no more."""
+
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from aezsl.arrays import Array, Labels, unit_rows
+from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+from aezsl.methods.shared.local_ridges import local_coefficients
+from aezsl.methods.shared.similarity import SimilarityWeights, Weighting
 
 #: Cosines with names that are held at once.
 BLOCK_ENTRIES = 2_000_000
@@ -80,3 +85,71 @@ def overlap(shares: Array) -> Array:
     roots = np.sqrt(shares)
     found: Array = roots @ roots.T
     return found
+
+
+class MappingFormula:
+    """The mapping of ``HeadMapping``, for whatever has its parameters and the classifiers."""
+
+    lam: float
+    weighting: Weighting
+    similar: int
+    seen_: SeenClassifiers
+
+    def mapped(self, A: Array) -> tuple[Array, Array]:
+        """Directions (L, d) and offsets (L,) of the labels' classifiers, at unit length: one mapping for each label."""
+        seen = self.seen_
+        weights = SimilarityWeights.for_seen(seen.S, self.weighting)(A)
+        S, A = centred(seen.S, A)
+        k = local_coefficients(most_similar(weights, self.similar), S, A, self.lam)
+        return combined(k, seen.rows, seen.biases)
+
+
+class Doubts(NamedTuple):
+    """Labels that should not be trusted; bounds in ``UnionFormula``."""
+
+    far: Labels  # (f,) labels that resemble no class
+    alike: list[tuple[int, int]]  # pairs that cover the same classes
+
+
+class UnionFormula(MappingFormula):
+    """The same of ``AEZSLHeads``. Features X (n, d) and vectors of labels A (L, a) are checked already."""
+
+    sharpness: float
+    by_name: float
+    novelty: float
+
+    #: Below this similarity to every class a label is far.
+    far_below: ClassVar[float] = 0.5
+    #: Labels that overlap more than this are alike.
+    alike_above: ClassVar[float] = 0.9
+
+    def similarity(self, A: Array) -> Array:
+        """The similarity u (L, C) of labels and classes."""
+        seen = self.seen_
+        by_name = similarity_to_names(A, seen.names, seen.named, seen.starts)
+        by_description = unit_rows(A) @ seen.S.T
+        found: Array = (1 - self.by_name) * by_description + self.by_name * by_name
+        return found
+
+    def target_parts(self, A: Array) -> dict[str, Array]:
+        """What the scores depend on beside the features."""
+        seen = self.seen_
+        directions, offsets = of_mean_length(*self.mapped(A), seen.rows, seen.biases)
+        return {"shares": cover(self.similarity(A), self.sharpness), "directions": directions, "offsets": offsets}
+
+    def scores(self, X: Array, shares: Array, directions: Array, offsets: Array) -> Array:
+        """The scores (n, L)."""
+        log_p, z = log_posteriors(X, self.seen_.rows, self.seen_.biases)
+        return union_scores(log_p, X @ directions.T + offsets - z, shares, self.novelty)
+
+    def doubts(self, A: Array) -> Doubts:
+        """Which labels resemble no class, and which pairs cover the same classes; no image is needed."""
+        u = self.similarity(A)
+        common = np.triu(overlap(cover(u, self.sharpness)), k=1)
+        pairs = [(int(i), int(j)) for i, j in np.argwhere(common > self.alike_above)]
+        return Doubts(np.flatnonzero(u.max(axis=1) < self.far_below), pairs)
+
+    def rivals(self, X: Array) -> Array:
+        """The largest log posterior of a class of the network (n,)."""
+        found: Array = log_posteriors(X, self.seen_.rows, self.seen_.biases)[0].max(axis=1)
+        return found

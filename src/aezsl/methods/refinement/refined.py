@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from aezsl.methods.core.classifiers import LinearClassifier, PoolClassifier, TargetClassifier
 from aezsl.methods.core.seen import Targets
+from aezsl.methods.core.transductive import guarded
 from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.methods.refinement.label_refinement import LabelRefinement, Pool
 
@@ -42,6 +43,8 @@ class RefinedMethod(BasedMethod):
     def _improve(self, start: TargetClassifier, targets: Targets) -> PoolClassifier:
         X, centre = targets.pool, bool(self.centre)
         assert X is not None and start.classifiers is not None  # noqa: PT018  # a linear base, and a pool
+        if self.guard and (left_alone := guarded(self, start, targets)):
+            return left_alone
         pool = targets.once(None, ("pool", centre), lambda: Pool(X, centre))
         refinement = LabelRefinement(**self.stage_params()).refine(
             X, start.classifiers, targets.S, pool, targets.progress

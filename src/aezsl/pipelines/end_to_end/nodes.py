@@ -13,8 +13,9 @@ from aezsl.data.problem import Problem
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, Vectors, VectorSet
 from aezsl.encoders.assembly import assemble_problem
-from aezsl.encoders.images.backbones import ExtractionSettings, make_backbone
+from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.kinds import Settings, Text

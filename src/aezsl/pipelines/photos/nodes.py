@@ -10,7 +10,7 @@ import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, VectorSet
-from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.encoders.recipe import NamedClasses
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.intervals import class_mean_interval, paired_difference

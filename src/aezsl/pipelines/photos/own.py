@@ -13,7 +13,7 @@ from aezsl.data.normalise import Normalisation, NormaliseSettings
 from aezsl.data.problem import Problem
 from aezsl.data.vectors import NamedVectors, Vectors
 from aezsl.encoders.assembly import assemble_problem
-from aezsl.encoders.images.backbones import ExtractionSettings
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.semantics import EmbeddingSettings, embed_classes, semantics_fingerprint
 from aezsl.evaluation.confidence import Confidence, Stacking
