@@ -50,7 +50,8 @@ def likeness(statistics: SeenStatistics, factor: Array, shrinkage: float) -> Arr
     spread = same - apart
     if spread <= 0:
         return np.full(2, np.nan)
-    return np.array([same + 2 * spread / Cs, apart + 2 * spread / Cs]) * n / total
+    known: Array = np.array([same + 2 * spread / Cs, apart + 2 * spread / Cs]) * n / total
+    return known
 
 
 def mean_variance(factor: Array, shrinkage: float) -> float:
@@ -93,7 +94,8 @@ def nearest_shares(shares: Array, most: float) -> Array:
     if q(low).sum() >= 1 or q(high).sum() < 1:  # at the bound, or next to even shares
         return shares if q(low).sum() >= 1 else np.full(C, 1 / C)
     found = q(brentq(lambda at: float(q(at).sum()) - 1, low, high, xtol=1e-12))
-    return found / found.sum()
+    nearest: Array = found / found.sum()
+    return nearest
 
 
 def _in_metric(rows: Array, factor: Array) -> Array:
