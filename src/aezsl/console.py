@@ -4,6 +4,7 @@ import click
 
 from aezsl.commands.classify import classify, name
 from aezsl.commands.correct import correct
+from aezsl.commands.describe import describe
 from aezsl.commands.serve import serve
 from aezsl.hooks import crash
 
@@ -19,3 +20,4 @@ main.add_command(classify)
 main.add_command(name)
 main.add_command(correct)
 main.add_command(serve)
+main.add_command(describe)

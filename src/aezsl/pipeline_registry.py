@@ -7,6 +7,8 @@ lines at the end of a run and README's table follow. Methods share one template 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from types import MappingProxyType
+from typing import Any
 
 from kedro.pipeline import Pipeline, pipeline
 
@@ -28,6 +30,7 @@ from aezsl.pipelines import (
     sensitivity,
 )
 from aezsl.pipelines.method.pipeline import create_ranking_node
+from aezsl.reporting.controls import CONTROLS, METHOD
 from aezsl.reporting.weightings import VARIANTS, Variant
 
 #: What ``kedro run`` without a name runs.
@@ -95,12 +98,31 @@ def create_variant_pipeline(variant: Variant) -> Pipeline:
     """The stages of a method under one weighting to its metrics, under a namespace of its own, without pictures."""
     if variant.name == variant.method:
         return create_method_pipeline(variant.method)
-    stages = method.create_pipeline(METHODS[variant.method], variant={"weighting": variant.weighting})
-    stages = (stages + evaluation.create_pipeline(variant.method)).to_outputs("metrics", "predictions", "record")
-    inputs = {"problem", "problem_recipe", "candidates"} & stages.inputs()
-    parameters = {name: name for name in stages.inputs() if name.startswith("params:")}
-    parameters["params:method"] = f"params:{variant.method}"
-    return pipeline(stages, namespace=variant.name, inputs=inputs, parameters=parameters)
+    return _to_metrics(variant.method, variant.name, {"weighting": variant.weighting})
+
+
+def create_control_pipeline(control: str) -> Pipeline:
+    """The stages of the method that is controlled, on a problem with other vectors of its classes."""
+    before = reporting.create_control(control)
+    return _to_metrics(
+        METHOD, f"{METHOD}_{control}", None, before, {"own_problem": "problem", "own_recipe": "problem_recipe"}
+    )
+
+
+def _to_metrics(
+    name: str,
+    namespace: str,
+    variant: dict[str, Any] | None,
+    before: Pipeline | None = None,
+    given: Mapping[str, str] = MappingProxyType({}),
+) -> Pipeline:
+    """The stages of a method to its metrics, without pictures, under a namespace; ``given`` is what is not its own."""
+    stages = method.create_pipeline(METHODS[name], variant=variant) + evaluation.create_pipeline(name)
+    stages = ((before or Pipeline([])) + stages).to_outputs("metrics", "predictions", "record")
+    shared = {dataset: dataset for dataset in {"problem", "problem_recipe", "candidates"} & stages.inputs()}
+    parameters = {key: key for key in stages.inputs() if key.startswith("params:")}
+    parameters["params:method"] = f"params:{name}"
+    return pipeline(stages, namespace=namespace, inputs=shared | dict(given), parameters=parameters)
 
 
 def create_end_to_end_pipeline() -> Pipeline:
@@ -150,6 +172,11 @@ def _weightings() -> Pipeline:
     return union(data_pipeline("zsl"), *variants, reporting.create_ablation(VARIANTS))
 
 
+def _controls() -> Pipeline:
+    names = [METHOD, *(f"{METHOD}_{control}" for control in CONTROLS)]
+    return union(whole_pipeline(METHOD), *map(create_control_pipeline, CONTROLS), reporting.create_controls(names))
+
+
 def _large_scale() -> Pipeline:
     names = [entry.name for entry in METHODS.values() if entry.large_scale]
     return union(*map(whole_pipeline, names), evaluation.create_large_scale_pipeline(names))
@@ -173,6 +200,24 @@ def _qualitative() -> Pipeline:
 def _table(names: Sequence[str]) -> Pipeline:
     """All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once."""
     return union(*map(whole_pipeline, names), reporting.create_comparison(list(names)), _qualitative())
+
+
+@dataclass
+class ChosenTable:
+    """What ``--pipeline=table`` is made for: its parameters decide which nodes there are."""
+
+    names: Sequence[str] = ("eszsl", "aezsl")
+    ceiling: bool = False
+
+
+#: Filled from the parameters as soon as Kedro has read them (``hooks.checks``), before it asks for a pipeline.
+TABLE = ChosenTable()
+
+
+def _chosen_table() -> Pipeline:
+    runs = [MethodRun.parse(name) for name in TABLE.names]
+    methods = (whole_pipeline(run.method, run.setting) for run in runs)
+    return union(*methods, reporting.create_table(TABLE.names, TABLE.ceiling))
 
 
 _TABLE = {"table1_text": "table", "table1_latex": "for a paper", "table1": "all columns"}
@@ -203,6 +248,12 @@ ENTRIES = (
         shows={"weighting_text": "table"},
     ),
     Entry(
+        "description_controls",
+        "ESZSL on own descriptions, names, scrambled and swapped ones, random vectors: whether text carries meaning",
+        _controls,
+        shows={"control_text": "table", "control_figure": "picture"},
+    ),
+    Entry(
         "large_scale",
         "methods for thousands of classes: candidate lists, hit@K, hierarchical precision",
         _large_scale,
@@ -231,6 +282,12 @@ ENTRIES = (
         "methods with a pool where few classes are present, batches are small, or images come as a stream",
         _realistic,
         shows={"realistic_text": "table", "realistic_figure": "picture"},
+    ),
+    Entry(
+        "table",
+        "chosen methods in one table for a paper (--params=table.methods=eszsl+aezsl+gzsl_aezsl)",
+        _chosen_table,
+        shows={"table_text": "table", "table_latex": "for a paper", "table": "all figures"},
     ),
     Entry(
         "photos",
@@ -277,7 +334,7 @@ class Pipelines(MutableMapping[str, Pipeline]):
                 for setting in SETTINGS
                 for name in METHODS
             },
-            **{entry.name: cache(entry.make) for entry in ENTRIES},
+            **{entry.name: entry.make if entry.name == "table" else cache(entry.make) for entry in ENTRIES},
             "__default__": partial(whole_pipeline, DEFAULT_METHOD),
         }
 

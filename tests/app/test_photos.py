@@ -73,7 +73,9 @@ def test_photos_together_are_named_by_the_other_version(page, photos, monkeypatc
     assert together.model.transductive
     asked = []
     adapt = type(together.model).adapt
-    monkeypatch.setattr(type(together.model), "adapt", lambda *given: (asked.append(len(given)), adapt(*given))[1])
+    monkeypatch.setattr(
+        type(together.model), "adapt", lambda *given, **more: (asked.append(len(given)), adapt(*given, **more))[1]
+    )
     ask(page, "scores", photos=photos, classes=ANY[4:], refine=True)
     assert asked == [3]  # itself, the words, the photos
 

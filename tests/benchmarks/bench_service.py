@@ -18,6 +18,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -26,8 +27,8 @@ import pandas as pd
 import psutil
 
 from aezsl.data.normalise import fit_normaliser
-from aezsl.encoders.images.backbones import ExtractionSettings, OneBackbone
 from aezsl.encoders.images.encoder import make_encoder
+from aezsl.encoders.images.settings import ExtractionSettings, OneBackbone
 from aezsl.encoders.recipe import Recipe
 from aezsl.methods import make_method
 from aezsl.serving.model_file import save_trained
@@ -125,28 +126,25 @@ def body(column, values, params=None):
     return json.dumps({"dataframe_records": [{column: value} for value in values], "params": params or {}})
 
 
-def capacity(n_requests=160):
-    """A table of what one worker answers, and its memory afterwards."""
-    rng = np.random.default_rng(0)
-    photo = base64.b64encode(make_photo(rng, noise=0)).decode()
+def capacity(n_requests=160, *methods):
+    """A table of what a worker answers in a second of one core, whatever else runs there, and its memory afterwards."""
+    photo = base64.b64encode(make_photo(np.random.default_rng(0), noise=0)).decode()
     classes = {"classes": [f"thing {number}" for number in range(29)]}
-    print("| model | requests/s, a row of features | images/s, one a request | images/s, 8 a request | memory |")
+    print("| model | rows of features, one a request | images, one a request | images, 8 a request | memory |")
     print("|---|---|---|---|---|")
-    for method in MODELS:
+    for method in methods or MODELS:
         trained, X = (None, None) if method == "photos" else make_trained(method)
         params = classes if trained is None else {}
-        width = [0.1] * 1280 if X is None else X[0].tolist()
+        row = [0.1] * 1280 if X is None else X[0].tolist()
         with served(trained) as (port, worker):
             speeds = []
-            for column, values, n in (
-                ("features", [width], n_requests),
-                *(("image", [photo] * b, 8) for b in (1, BATCH)),
-            ):
-                asked = [body(column, values, params)] * max(n, n_requests // (4 * len(values)))
-                ask(port, asked[:2])
-                speeds.append(requests_per_second(port, asked, 4) * len(values))
+            for column, values, n in (("features", [row], 1), ("image", [photo], 4), ("image", [photo] * BATCH, 4)):
+                asked = [body(column, values, params)] * max(1, n_requests // (n * len(values)))
+                ask(port, asked[:1])
+                seconds = processor_seconds(worker, partial(ask, port, asked))
+                speeds.append(f"{len(asked) * len(values) / max(seconds, 0.01):.0f}")
             memory = worker.memory_info().rss / 2**20
-        print(f"| `{method}` | {speeds[0]:.0f} | {speeds[1]:.0f} | {speeds[2]:.0f} | {memory:.0f} MB |", flush=True)
+        print(f"| `{method}` | {' | '.join(speeds)} | {memory:.0f} MB |", flush=True)
 
 
 def main(n_requests=480, method="aezsl"):

@@ -17,6 +17,7 @@ SMALL_PROBLEM = ["--n=120", "--d=12", "--a=6"]
 
 #: What is typed for a run that needs no data.
 TYPED = {
+    "bench_claim": ["smallest", "--draws=1", "--sizes=6"],
     "bench_baselines": ["--only=fits", "--n=120", "--d=12", "--a=6", "--classes=6"],
     "bench_propagation": ["--sizes=300", "--d=8", "--classes=5"],
     "bench_refinement": ["--n=60", "--d=12", "--classes=4", "--k=10", "--memory", "80"],
@@ -29,6 +30,7 @@ TYPED = {
 ON_REAL_DATA = {
     "bench_backoff": ["choose", "2"],
     "bench_calibration": ["expect", "--sets=animals", "--sizes=6", "--draws=1"],
+    "bench_corrections": ["--sets=scenes", "--draws=1", "--photos=60", "--steps", "0", "4"],
     "bench_yes_no": ["choose", "2"],
 }
 

@@ -4,8 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.data.vectors import Vectors
 from aezsl.evaluation.confidence import NONE_OF_THESE, NOTHING
 from aezsl.formats.corrections import CORRECTIONS
+from aezsl.formats.image_folders import read_new_images
+from aezsl.pipelines.predict.nodes import classify
+from aezsl.reporting.names import PredictSettings
 from aezsl.serving.corrected import placed
 from aezsl.serving.photos import photo_model
 from aezsl.serving.zero_shot import find_classes, name_images
@@ -74,3 +78,17 @@ def test_python_knows_which_photos_are_corrected(photos):  # noqa: F811
     named = name_images(photos, LABELS, together=True)
     assert [named.shown[place] for place in named.corrected] == ["flower.jpg"]
     assert named.names[named.shown.index("flower.jpg")] == "a car"
+
+
+def test_predict_reads_corrections_too(photos):  # noqa: F811
+    run("correct", photos, "china.jpg", "a dog")
+    run("correct", photos, "flower.jpg", NONE_OF_THESE)
+    (photos / "classes.csv").write_text("class_name\na temple\na flower\na dog\n")
+    new = read_new_images(photos)
+    rows = photo_model().encode()(new.images["path"].tolist())
+    features = Vectors(new.images["image_id"].to_numpy(), rows, "", {})
+    found = classify(None, PredictSettings(method="photos"), new, features, {}).set_index("image_id")
+    assert found.loc["china.jpg", "predicted"] == "a dog"
+    assert found["none_of_these"].to_dict() == {"china.jpg": False, "flower.jpg": True}
+    (photos / "china.jpg").unlink()
+    assert "china.jpg" in read_new_images(photos).doubts[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aezsl.data.pools import IN_TURN, Cell, draw_pools, make_cells
+from aezsl.data.pools import IN_TURN, Cell, check_classes, check_sizes, check_streams, draw_pools, make_cells
 from aezsl.errors import DataError, ParameterError
 
 #: 20 classes of 30 to 49 images.
@@ -79,18 +79,19 @@ def test_cells_of_values_joined_by_plus_signs():
 
 
 @pytest.mark.parametrize(
-    ("values", "named"),
+    ("check", "good", "bad"),
     [
-        (("4-1", "64", ""), "'4-1'"),
-        (("few", "64", ""), "'few'"),
-        (("0", "64", ""), "'0'"),
-        (("all", "0", ""), "'0'"),
-        (("all", "big", ""), "'big'"),
-        (("all", "64", "-1"), "'-1'"),
-        (("all", "64", "in turn"), "'in turn'"),
-        (("all", "64", "inf"), "'inf'"),
+        (check_classes, "", "4-1"),
+        (check_classes, "1-4+half", "few"),
+        (check_classes, "12+all", "0"),
+        (check_sizes, "64+all", "0"),
+        (check_sizes, "64", "big"),
+        (check_streams, "0.1+in_turn", "-1"),
+        (check_streams, "", "in turn"),
+        (check_streams, "10", "inf"),
     ],
 )
-def test_values_that_are_none_are_named(values, named):
-    with pytest.raises(ParameterError, match=named):
-        make_cells(*values)
+def test_values_that_are_none_are_named(check, good, bad):
+    assert check(good) == good
+    with pytest.raises(ParameterError, match=f"'{bad}'"):
+        check(f"{good}+{bad}" if good else bad)

@@ -75,7 +75,7 @@ def test_an_error_of_the_disk_names_the_file_and_leaves_the_former_one(tmp_path)
         def fail(place=place, write=write):
             with write(place) as new:
                 (new.mkdir() if write is folder_written_whole else new.touch())
-                raise OSError(errno.ENOSPC, "as the system says it, without a name")
+                raise RuntimeError("of a dataset") from OSError(errno.ENOSPC, "as the system says it, without a name")
 
         with pytest.raises(StorageError, match=str(place)):
             fail()

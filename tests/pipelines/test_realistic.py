@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
-from aezsl.errors import DataError, ParameterError
+from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method
 from aezsl.pipelines.realistic import nodes
@@ -101,9 +102,9 @@ def test_unlabelled_images_are_in_no_pool(tmp_path):
 
 
 def test_what_cannot_be_measured_is_named(tmp_path):
-    with pytest.raises(ParameterError, match="did you mean tzsar"):
-        measure(tmp_path, SETTINGS.model_copy(update={"methods": "tsar"}))
-    with pytest.raises(ParameterError, match="'eszsl'"):
-        measure(tmp_path, SETTINGS.model_copy(update={"methods": "eszsl"}))
+    for name, hint in (("tsar", "perhaps tzsar"), ("eszsl", "'eszsl'"), ("", "there are: ")):
+        with pytest.raises(ValidationError, match=hint):
+            RealisticSettings(methods=name)
+    assert [RealisticSettings(streams=given).streams for given in (None, "", 0.1)] == ["", "", "0.1"]
     with pytest.raises(DataError, match="no cell"):
         measure(tmp_path, SETTINGS.model_copy(update={"classes": "9", "streams": ""}))

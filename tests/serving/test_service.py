@@ -48,6 +48,10 @@ def test_eight_clients_get_the_answers_of_one(name):
         np.testing.assert_allclose(answer["score"], expected[i % 8]["score"], rtol=1e-6, atol=1e-9)
 
 
+def counted(adapt, calls):
+    return lambda *given, **more: calls.append(1) or adapt(*given, **more)
+
+
 def test_classes_are_adapted_to_once_and_those_of_training_before_the_first_request(monkeypatch):
     recipe, data = make_recipe()
     for name, pooled in (("aezsl", 0), ("eszsl_t", 1)):  # what learns from the rows of a request adapts to each
@@ -56,8 +60,7 @@ def test_classes_are_adapted_to_once_and_those_of_training_before_the_first_requ
         served.warm_up()
         adapted = []
         with monkeypatch.context() as patch:
-            adapt = type(model).adapt
-            patch.setattr(type(model), "adapt", lambda self, *given: adapted.append(1) or adapt(self, *given))  # noqa: B023
+            patch.setattr(type(model), "adapt", counted(type(model).adapt, adapted))
             rows = pd.DataFrame({"features": data.X_new[:5].tolist()})
             for params, cost in ((None, 0), ({"classes": ["class0", "class1"]}, 1 - pooled), (None, 0)):
                 before = len(adapted)

@@ -36,6 +36,7 @@ def shared_sections() -> dict[str, type[Settings]]:
     from aezsl.pipelines.photos.own import OwnSettings
     from aezsl.pipelines.realistic.nodes import RealisticSettings
     from aezsl.pipelines.sensitivity.nodes import SensitivitySettings
+    from aezsl.reporting.chosen import TableSettings
     from aezsl.reporting.explanations import QualitativeSettings
     from aezsl.reporting.formatting import ReportSettings
     from aezsl.reporting.gallery import GallerySettings
@@ -58,6 +59,7 @@ def shared_sections() -> dict[str, type[Settings]]:
         "predict": PredictSettings,
         "export": ExportSettings,
         "report": ReportSettings,
+        "table": TableSettings,
         "qualitative": QualitativeSettings,
         "sensitivity": SensitivitySettings,
         "realistic": RealisticSettings,

@@ -49,18 +49,31 @@ class Cell(NamedTuple):
 def make_cells(classes: str, sizes: str, streams: str) -> list[Cell]:
     """All cells of values that are joined by plus signs; a stream has no batch of all images."""
     rows, columns, orders = (text.split("+") if text else [] for text in (classes, sizes, streams))
-    for row in rows:
-        _bounds(row, 1)
-    for column in columns:
-        if column != "all" and not _is_count(column):
-            raise ParameterError(f"realistic.batches: expected numbers of images or all, joined by +, got {column!r}")
-    for order in orders:
-        if order != IN_TURN and not _is_positive(order):
-            raise ParameterError(
-                f"realistic.streams: expected positive numbers or {IN_TURN}, joined by +, got {order!r}"
-            )
     batches = [Cell(row, column) for row in rows for column in columns]
     return batches + [Cell(order, column, True) for order in orders for column in columns if column != "all"]
+
+
+def check_classes(text: str) -> str:
+    """Refuse what is no list of numbers of classes."""
+    for part in text.split("+") if text else []:
+        _bounds(part, 1)
+    return text
+
+
+def check_sizes(text: str) -> str:
+    """Refuse what is no list of sizes of batches."""
+    for part in text.split("+"):
+        if part != "all" and not _is_count(part):
+            raise ParameterError(f"expected numbers of images or all, joined by +: {part!r} is neither")
+    return text
+
+
+def check_streams(text: str) -> str:
+    """Refuse what is no list of kinds of streams."""
+    for part in text.split("+") if text else []:
+        if part != IN_TURN and not _is_positive(part):
+            raise ParameterError(f"expected positive numbers or {IN_TURN}, joined by +: {part!r} is neither")
+    return text
 
 
 def draw_pools(cell: Cell, y: Labels, number: int, seed: int, most_batches: int) -> list[Labels]:
@@ -131,9 +144,7 @@ def _bounds(classes: str, n_classes: int) -> tuple[int, int]:
         return n, n
     low, _, high = classes.partition("-")
     if not (_is_count(low) and _is_count(high or low) and int(low) <= int(high or low)):
-        raise ParameterError(
-            f"realistic.classes: expected numbers such as 12 or 1-4, half or all, joined by +, got {classes!r}"
-        )
+        raise ParameterError(f"expected numbers such as 12 or 1-4, half or all, joined by +: {classes!r} is none")
     return int(low), int(high or low)
 
 

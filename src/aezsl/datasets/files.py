@@ -16,7 +16,7 @@ from kedro_datasets._typing import ImagePreview
 
 from aezsl.data.spreadsheet import escape_formulas, unescape_formulas
 from aezsl.errors import DataError, NotReadyError
-from aezsl.machine.files import written_whole
+from aezsl.machine.files import storage_error, written_whole
 
 
 def dataset_path(catalog: CatalogProtocol[Any, Any], name: str) -> Path:
@@ -51,6 +51,8 @@ class WrittenWhole:
         try:
             return super().load()  # type: ignore[misc]
         except DatasetError as error:
+            if isinstance(error.__cause__, OSError) and (told := storage_error(error.__cause__)):
+                raise told from error  # of the disk: the file may be whole
             reason = " ".join(str(error.__cause__ or error).split())
             raise DataError(
                 f"{path} cannot be read ({reason}): delete it, and run the pipeline that makes it again"

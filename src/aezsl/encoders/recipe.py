@@ -11,17 +11,19 @@ from pydantic import ValidationError
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.benchmark import ROLES
-from aezsl.data.normalise import Normaliser
+from aezsl.data.normalise import Normaliser, given_beside
 from aezsl.data.problem import Problem
 from aezsl.encoders.class_groups import class_groups, plain_name
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.images.settings import JOINED_BY, ExtractionSettings, OneBackbone
+from aezsl.encoders.knowledge.labels import plain_label
 from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.pretrained import found_near
 from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL
 from aezsl.encoders.texts.semantics import KINDS, check_sources, embed_classes
 from aezsl.errors import DataError
 from aezsl.evaluation.groups import Groups
+from aezsl.formats.reading import duplicates
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
 KEPT_COLUMNS = ("class_name", "role", "text", "wnid", "group")
@@ -121,8 +123,13 @@ class Recipe:
             raise DataError(
                 f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
             )
-        made = self.semantics(vectors.astype(np.float64))
-        return NamedClasses(names, made, self._are_seen(names, vectors), class_groups(classes, self.classes))
+        seen, groups = self._are_seen(names, vectors), class_groups(classes, self.classes)
+        return NamedClasses(names, *self.described(vectors), seen, groups)
+
+    def described(self, vectors: Array) -> tuple[Array, Array | None]:
+        """Class vectors (C, a) normalised as in training, and as they are where similarity is measured by these."""
+        vectors = vectors.astype(np.float64)
+        return self.semantics(vectors), given_beside(self.semantics.steps, vectors)
 
     def _are_seen(self, names: Sequence[str], vectors: Array) -> Mask:
         """Which classes are seen ones of training: by their names, or by their vectors before normalisation."""
@@ -155,7 +162,10 @@ class Recipe:
                     f"knows classes by {kinds}, which words cannot give: describe all classes so, or name classes of "
                     "training, or use a model that was trained with texts"
                 )
-            classes = classes.assign(text=classes["class_name"])
+            classes = classes.assign(text=classes["class_name"].map(plain_label))
+            if same := duplicates(classes["text"].tolist()):
+                both = " and ".join(map(repr, classes.loc[classes["text"] == same[0], "class_name"]))
+                raise DataError(f"{both} mean the same: leave one of them out, or describe them")
         vectors = embed_classes(self._aligned(classes, attribute_names), self.sources, self.classes)
         if vectors.shape[1] != self.class_vectors.shape[1]:
             raise DataError(
@@ -266,6 +276,7 @@ class NamedClasses:
 
     names: list[str]
     vectors: Array  # (C, a) normalised as in training
+    given: Array | None  # (C, a) as they were given, where normalised ones point elsewhere
     seen: Mask  # (C,) whether training had images of the class
     groups: Groups | None = None
 

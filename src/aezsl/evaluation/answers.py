@@ -72,14 +72,14 @@ class Answers:
             shares *= 1 - nothing[:, None]
             is_none |= nothing >= shares[:, 0]
         for row, number in corrections.items():
-            shares[row], is_none[row], group[row] = 0.0, number == NOTHING, NOTHING
+            shares[row], is_none[row], group[row] = 0.0, number == NOTHING, -1
             if number != NOTHING:
                 if number not in classes[row]:  # it was behind the best few
                     classes[row, -1] = number
                 order = np.argsort(classes[row] != number, kind="stable")
                 classes[row], names[row] = classes[row, order], names[row, order]
                 names[row, 0], shares[row, 0] = called[number], 1.0
-        group[is_none] = NOTHING
+        group[is_none] = -1
         groups = replace(self.groups, group=group)
         return replace(self, names=names, classes=classes, probabilities=shares, none_of_these=is_none, groups=groups)
 

@@ -42,6 +42,11 @@ SAVE_AGAIN = "save it again as CSV in UTF-8, texts with commas or line ends in d
 SIGNS = " .()'’-_\u200c\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 #: Bytes of the name of a file or folder.
 LONGEST = 255
+#: What a description begins with that nobody has read yet.
+DRAFT = "DRAFT: "
+#: Characters of a name and of a description at most.
+LONGEST_CLASS_NAME, LONGEST_TEXT = 1_000, 100_000
+SHOWN_OF_TEXT = 40
 #: Attributes that the log names with their ranges.
 SHOWN = 12
 
@@ -78,6 +83,11 @@ def _described(path: Path, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFr
     """The classes with what describes them, and the attributes by name."""
     classes = table[[column for column in PLAIN_COLUMNS if column in table]].copy()
     texts, attributes = _texts(path, table), _attributes(path, table)
+    if texts is not None and attributes is None and (same := duplicates(texts)):
+        both = " and ".join(
+            repr(name) for name, text in zip(classes["class_name"], texts, strict=True) if text == same[0]
+        )
+        raise DataError(f"{path} says the same of {both}, so that nothing tells one from another: describe them apart")
     if texts is not None:
         classes["text"] = texts
     if attributes is not None:
@@ -157,14 +167,26 @@ def _check_class_names(path: Path, names: list[str]) -> None:
         raise DataError(f"{path} describes {first_few(repeated)} more than once: keep one row of each")
     if "" in names:
         raise DataError(f"{path}, line {names.index('') + 2}: the class_name is empty: name the class")
-    if strange := [name for name in names if any(unicodedata.category(letter) == "Cc" for letter in name)]:
-        raise DataError(f"{path}: the class_name {strange[0]!r} has line ends or other control characters: retype it")
+    for name in names:
+        _check_text(path, f"the class_name {name[:SHOWN_OF_TEXT]!r}", name, LONGEST_CLASS_NAME)
     if alike := duplicates([alike_as(name) for name in names]):
         both = " and ".join(repr(name) for name in names if alike_as(name) == alike[0])
         raise DataError(
             f"{path} describes {both}, which differ in capital letters, spaces or invisible signs only: keep one of "
             "them, or rename the others"
         )
+
+
+def _check_text(path: Path, what: str, text: str, longest: int, allowed: str = "") -> None:
+    """Refuse what people do not write: control characters, halves of letters, texts without end."""
+    if len(text) > longest:
+        raise DataError(f"{path}: {what} has {len(text):,} characters: {longest:,} at most, shorten it")
+    strange = next((one for one in text if unicodedata.category(one) in ("Cc", "Cs") and one not in allowed), None)
+    if strange is not None:
+        kind = (
+            "half of a letter" if unicodedata.category(strange) == "Cs" else "a line end or another control character"
+        )
+        raise DataError(f"{path}: {what} has {kind} ({strange!r}): retype it")
 
 
 def _check_header(path: Path, columns: list[str]) -> None:
@@ -212,8 +234,18 @@ def _texts(path: Path, table: pd.DataFrame) -> list[str] | None:
         return None
     texts = list(table[columns[0]])
     if missing := [name for name, text in zip(table["class_name"], texts, strict=True) if not text]:
-        raise DataError(f"{path}: no {columns[0]} of {first_few(missing)}")
-    return texts
+        raise DataError(f"{path}: no {columns[0]} of {first_few(missing)}; {drafted_by(missing)}")
+    for name, text in zip(table["class_name"], texts, strict=True):
+        _check_text(path, f"the {columns[0]} of {name!r}", text, LONGEST_TEXT, "\n\r\t")
+    if drafts := [name for name, text in zip(table["class_name"], texts, strict=True) if text.startswith(DRAFT)]:
+        what = "%s: the descriptions of %s are drafts: read and edit them, then delete %r"
+        log.warning(what, path, first_few(drafts), DRAFT.strip())
+    return [text.removeprefix(DRAFT) for text in texts]
+
+
+def drafted_by(names: Sequence[str]) -> str:
+    """The end of a sentence: the command that drafts descriptions of these classes."""
+    return f'kedro describe "{", ".join(names[:3])}{", ..." if len(names) > 3 else ""}" drafts some'
 
 
 def _attributes(path: Path, table: pd.DataFrame) -> pd.DataFrame | None:

@@ -54,8 +54,9 @@ def _told(path: Path) -> Iterator[None]:
     """An error of the disk names the file that was being written."""
     try:
         yield
-    except OSError as error:
-        if told := storage_error(error, path):
+    except Exception as error:  # datasets wrap what their writers raise
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if isinstance(cause, OSError) and (told := storage_error(cause, path)):
             raise told from error
         raise
 

@@ -23,6 +23,9 @@ from aezsl.reporting.published import NOTE, TABLE_1, published_column
 #: What a method's line is made of, by dataset.
 PARTS = ("metrics", "chosen", "record", "predictions")
 
+#: The same of an ablation: methods, or variants of them.
+ABLATION_PARTS = ("metrics", "predictions", "chosen", "selection")
+
 #: The method that others are compared with, image by image.
 REFERENCE = "eszsl"
 
@@ -53,6 +56,25 @@ def collect(settings: ReportSettings, *values: Any, names: Sequence[str]) -> tup
     table = comparison_table(results, settings.data_set)
     shown, note = table_to_read(table), table_note(settings.data_set)
     return table, f"{to_markdown(shown)}\n\n{note}\n", to_latex(shown, note)
+
+
+def ablation_rows(values: Sequence[Any], names: Sequence[str], reference: str) -> list[dict[str, Any]]:
+    """A row per name, accuracies in per cent, with differences to the reference among them.
+
+    values : the parts of every name one after the other, in the order of ``ABLATION_PARTS``.
+    """
+    step = len(ABLATION_PARTS)
+    results = [dict(zip(ABLATION_PARTS, values[i * step :], strict=False)) for i in range(len(names))]
+    others = results[list(names).index(reference)]["predictions"]
+    return [
+        {
+            "validation_accuracy": 100 * found["selection"].best_score(),
+            **metric_values("table1", found["metrics"]),
+            **paired_columns(found["predictions"], None if found["predictions"] is others else others),
+            "chosen": json.dumps(found["chosen"]),
+        }
+        for found in results
+    ]
 
 
 def table_to_read(table: pd.DataFrame) -> pd.DataFrame:

@@ -9,12 +9,9 @@ import pandas as pd
 
 from aezsl.methods import METHODS
 from aezsl.methods.shared.similarity import WEIGHTINGS
-from aezsl.reporting.comparison import paired_columns
+from aezsl.reporting.comparison import ablation_rows
 from aezsl.reporting.figures import BLUE, GREEN, GREY, ORANGE, Figure, line_figure
-from aezsl.reporting.formatting import metric_values, to_markdown
-
-#: What a variant's line is made of, by dataset.
-PARTS = ("metrics", "predictions", "chosen", "selection")
+from aezsl.reporting.formatting import to_markdown
 
 #: Without weights: one mapping that all targets share.
 SHARED = "none"
@@ -66,26 +63,17 @@ VARIANTS = (
 def tabulate_weightings(*values: Any, variants: Sequence[Variant]) -> tuple[pd.DataFrame, str]:
     """One row per variant, accuracies in per cent, as a table and as Markdown.
 
-    ``values`` are the parts of every variant one after the other, in the order of ``PARTS``.
+    ``values`` are the parts of every variant one after the other, see ``ablation_rows``.
     """
-    step = len(PARTS)
-    results = [dict(zip(PARTS, values[i * step :], strict=False)) for i in range(len(variants))]
-    reference = next(
-        found["predictions"]
-        for variant, found in zip(variants, results, strict=True)
-        if variant == Variant("aezsl_sim", SHARED)
-    )
+    rows = ablation_rows(values, [variant.name for variant in variants], Variant("aezsl_sim", SHARED).name)
     table = pd.DataFrame(
         {
             "method": variant.method,
             "label": METHODS[variant.method].label,
-            "weighting": found["chosen"].get("weighting", ""),
-            "validation_accuracy": 100 * found["selection"].best_score(),
-            **metric_values("table1", found["metrics"]),
-            **paired_columns(found["predictions"], None if found["predictions"] is reference else reference),
-            "chosen": json.dumps(found["chosen"]),
+            "weighting": json.loads(row["chosen"]).get("weighting", ""),
+            **row,
         }
-        for variant, found in zip(variants, results, strict=True)
+        for variant, row in zip(variants, rows, strict=True)
     )
     shown = table[list(SHOWN)].set_axis(list(SHOWN.values()), axis="columns")
     return table, f"{to_markdown(shown)}\n\n{NOTE}\n"

@@ -23,11 +23,11 @@ from aezsl.kinds import Values
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method
 from aezsl.selection.calibration import generalized_sides
-from aezsl.selection.folds import LEAST_SEEN, class_split, fresh_folds, problem_folds
+from aezsl.selection.folds import LEAST_SEEN, class_split, fresh_folds, problem_folds, split_classes
 from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import optimism
-from aezsl.selection.validation import Fold, Trial
+from aezsl.selection.validation import Examined, Fold, Trial
 
 log = logging.getLogger(__name__)
 
@@ -155,13 +155,16 @@ def _among_unseen(
     for held_out in folds:
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
         # Under this name decompositions are taken over that the search for parameters has made.
-        fold = Fold(training, X, S, held_out.tobytes(), problem.shared)
-        ((seen, X_val, S_val),) = fold.examined([problem.pending(normalisation)])
-        model = clone(method).fit_seen(seen)
-        rankings.append(model.rank(np.asarray(X_val), S_val, SHARING + 1))
+        given = split_classes(problem.given_seen, held_out)
+        fold = Fold(training, X, S, held_out.tobytes(), problem.shared, given)
+        (examined,) = fold.examined([problem.pending(normalisation)])
+        model = clone(method).fit_seen(examined.seen)
+        pool = examined.X if method.transductive else None
+        classifier = model.adapt(examined.S, pool, examined.given)
+        rankings.append(classifier.rank(examined.X, SHARING + 1))
         labels.append(y)
-        by_class.append(class_accuracies(y, rankings[-1].classes[:, 0], len(S_val)))
-        pairs.append(_pairs(model, np.asarray(X_val), y, S_val, seen.S))
+        by_class.append(class_accuracies(y, rankings[-1].classes[:, 0], len(S)))
+        pairs.append(_pairs(model, examined, y))
     accuracies, n_classes = np.concatenate(by_class), len(np.unique(np.concatenate(folds)))
     honest = float(np.clip(np.nanmean(accuracies) - max(too_good, 0.0), 0, 1))
     expectation = Expectation(honest, float(np.nanstd(accuracies, ddof=1)), n_classes, len(folds[0]))
@@ -171,10 +174,12 @@ def _among_unseen(
     return replace(found, confidence=replace(found.confidence, expectation=expectation, yes_no=yes_no))
 
 
-def _pairs(model: ZeroShotClassifier, X: Array, y: Labels, S: Array, S_seen: Array) -> tuple[Array, Array, Mask, Array]:
+def _pairs(model: ZeroShotClassifier, examined: Examined[Array], y: Labels) -> tuple[Array, Array, Mask, Array]:
     """Of all pairs of images and validation classes: score, best score of a seen class, whether true, and weight."""
-    scores = model.adapt(S).scores(X)
-    rivals = model.adapt(S_seen[rival_classes(len(S_seen))]).scores(X).max(axis=1)
+    seen, X, S, given = examined
+    scores = model.adapt(S, given=given).scores(X)
+    chosen = rival_classes(len(seen.S))
+    rivals = model.adapt(seen.S[chosen], given=seen.given[chosen]).scores(X).max(axis=1)
     true = np.arange(len(S)) == y[:, None]
     # With its own class in the list and without it: a class that is not true is asked about twice.
     weights = np.where(true, 1.0, 2.0) / len(S)
@@ -194,7 +199,7 @@ def _among_all(
     The constant is the one that is best on them by ``calibration.criterion``. Scores of a transductive method have a
     scale that depends on its pool: they are measured by their spread.
     """
-    data = problem.X_train, problem.y_train, problem.S_seen
+    data = problem.seen_data
     trial = Trial(method, [{}], [problem.pending(normalisation)], problem.shared)
     folds = [
         fold.relative() if method.transductive else fold

@@ -11,7 +11,7 @@ import pandas as pd
 from aezsl.arrays import Array, Labels
 from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, moving_steps, steps_text
 from aezsl.data.once import Once
-from aezsl.data.problem import Problem
+from aezsl.data.problem import Problem, SeenArrays
 from aezsl.kinds import Values
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
@@ -117,23 +117,32 @@ def select_in_every_way(
 
 
 def select(
-    name: str, X: Array, y: Labels, S: Array, settings: SelectionSettings = FOR_ARRAYS, **fixed: Any
+    name: str,
+    X: Array,
+    y: Labels,
+    S: Array,
+    settings: SelectionSettings = FOR_ARRAYS,
+    given: Array | None = None,
+    **fixed: Any,
 ) -> ZeroShotClassifier:
     """An unfitted method whose parameters are best on validation classes of these data, as a pipeline chooses them.
 
     X (n, d), y (n,) row numbers of S, S (Cs, a), all as the method will see them: nothing is normalised here.
+    given : the semantics as they were given, where S has been moved: see ``fit``.
     fixed : parameters that are not searched. A method with a base takes what is best for the base alone first.
     """
     cls = method_class(name)
     if issubclass(cls, BasedMethod):
-        base = select(cls.base, X, y, S, settings, **{key: fixed[key] for key in fixed.keys() & _params(cls.base)})
+        base = select(
+            cls.base, X, y, S, settings, given, **{key: fixed[key] for key in fixed.keys() & _params(cls.base)}
+        )
         fixed = {**base.get_params(), **fixed}
     grid = {key: values for key, values in cls.grid.items() if key not in fixed}
     method = make_method(name, **fixed)
     if not grid:
         return method
     folds = class_folds(len(S), 0, **settings.model_dump(exclude={"criterion"}))
-    table = cross_validate(method, X, y, S, folds, grid)
+    table = cross_validate(method, X, y, S, folds, grid, given=given)
     n_samples = sum(int(np.isin(y, fold).sum()) for fold in folds)
     best = _best_first(name, table, grid, n_samples).index[0]
     return make_method(name, **{**fixed, **grid_points(grid)[best]})
@@ -203,15 +212,14 @@ def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
         return pd.DataFrame({"point": [0], "mean": [float("nan")]})
     table = cross_validate(
         make_method(name, **init),
-        problem.X_train,
-        problem.y_train,
-        problem.S_seen,
+        *problem.seen_data[:3],
         problem_folds(problem, settings),
         grid,
         [problem.pending(way) for way in ways],
         problem.shared,
         None if calibration is None else Generalized(settings.criterion, calibration, settings.seed),
         going_with,
+        problem.given_seen,
     )
     table.insert(0, "point", range(len(table)))
     n_samples = _n_samples(problem, settings)
@@ -270,6 +278,7 @@ def cross_validate(
     shared: Once | None = None,
     generalized: Generalized | None = None,
     going_with: Sequence[Values] | None = None,
+    given: Array | None = None,
 ) -> pd.DataFrame:
     """Scores on the validation classes, for every point of the grid in every normalisation.
 
@@ -279,6 +288,7 @@ def cross_validate(
     shared : keeps the folds' decompositions for other methods that are validated on the same folds.
     generalized : what is scored where validation classes compete with seen ones; without, mean per-class accuracy.
     going_with : parameters that go with each normalisation.
+    given : the semantics (Cs, b) as they were given, where S has been moved already.
     """
     shared = Once() if shared is None else shared
     points = grid_points(grid)
@@ -287,7 +297,7 @@ def cross_validate(
 
     with bar, small_products():
         trial = Trial(method, points, normalisations, shared, going_with)
-        by_fold = examine_folds(folds, trial, (X, y, S), generalized, bar.update)
+        by_fold = examine_folds(folds, trial, SeenArrays(X, y, S, given), generalized, bar.update)
         found = list(zip(*by_fold, strict=True))
     if generalized:
         criterion, calibration, _ = generalized

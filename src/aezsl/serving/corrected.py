@@ -40,4 +40,5 @@ def placed(
 def _joined(targets: NamedClasses, more: NamedClasses) -> NamedClasses:
     """Targets with some more, which are in none of their groups."""
     vectors, seen = np.vstack([targets.vectors, more.vectors]), np.append(targets.seen, more.seen)
-    return NamedClasses([*targets.names, *more.names], vectors, seen, targets.groups)
+    given = None if targets.given is None or more.given is None else np.vstack([targets.given, more.given])
+    return NamedClasses([*targets.names, *more.names], vectors, given, seen, targets.groups)

@@ -42,9 +42,10 @@ def load_trained(path: Path) -> TrainedModel:
         trained = TrainedModel(_load_model(header, arrays), recipe, confidence, version)
         features, semantics = recipe.example.shape[1], recipe.class_vectors.shape[1]
         _check_widths(trained.model, features, semantics)
-        targets = recipe.semantics(recipe.class_vectors[:2].astype(np.float64))
-        scores = trained.model.decision_function(recipe.features(recipe.example.astype(np.float64)), targets)
-        _check_scores(scores, (len(recipe.example), len(targets)))
+        targets, given = recipe.described(recipe.class_vectors[:2])
+        rows = recipe.features(recipe.example.astype(np.float64))
+        scores = trained.model.adapt(targets, rows, given).scores(rows)
+        _check_scores(scores, (len(rows), len(targets)))
         check_unchanged(header, arrays)
     return trained
 

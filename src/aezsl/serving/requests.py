@@ -172,7 +172,7 @@ def read_features(values: Sequence[Any], width: int) -> NDArray[np.float64]:
     """Rows of features, each of exactly ``width`` finite numbers."""
     vectors = []
     for number, value in enumerate(values):
-        listed = isinstance(value, list | tuple | np.ndarray) and not any(isinstance(one, bool) for one in value)
+        listed = isinstance(value, list | tuple | np.ndarray) and bool not in set(map(type, value))
         numbers = np.asarray(value) if listed else np.empty(0)
         vector = numbers.astype(np.float64) if numbers.dtype.kind in "fiu" else np.empty(0)  # no texts, no true
         if vector.shape != (width,) or not np.isfinite(vector).all():

@@ -1,8 +1,8 @@
 """A fitted method with its recipe: all it takes to classify."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
@@ -48,11 +48,11 @@ class TrainedModel:
 
     def adapt(self, targets: NamedClasses) -> TargetClassifier | None:
         """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
-        return None if self.model.transductive else self.model.adapt(targets.vectors)
+        return None if self.model.transductive else self.model.adapt(targets.vectors, given=targets.given)
 
     def adapt_to_rows(self, features: Array, targets: NamedClasses) -> TargetClassifier:
         """A classifier of some classes for features (n, d) as the backbone gave them; they are the pool, if any is."""
-        return self.model.adapt(targets.vectors, self._rows(features))
+        return self.model.adapt(targets.vectors, self._rows(features), targets.given)
 
     def worth_a_look(self, adapted: TargetClassifier, known: Iterable[int], n: int = 3) -> list[int]:
         """The n rows of a folder named as a whole whose names tell most about the others; ``known`` ones are given."""
@@ -90,7 +90,8 @@ class TrainedModel:
             a folder as a whole, the other rows follow.
         """
         rows = self._rows(features)
-        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows), top, corrections)
+        adapted = adapted or self.model.adapt(targets.vectors, rows, targets.given)
+        return self.answer_rows(rows, targets, adapted, top, corrections)
 
     def answer_each(
         self, features: Array, targets: NamedClasses, top: int | None = None, adapted: TargetClassifier | None = None
@@ -108,7 +109,7 @@ class TrainedModel:
                 "this model cannot say yes or no to every label (it was not calibrated for that): leave multi out, or "
                 "ask the photo model"
             )
-        scores = (adapted or self.model.adapt(targets.vectors)).scores(rows)
+        scores = (adapted or self.model.adapt(targets.vectors, given=targets.given)).scores(rows)
         shares = self.confidence.yes_no.probabilities(scores, self._rivals(rows))
         return Answers.each(scores, targets.names, shares)
 
@@ -123,10 +124,22 @@ class TrainedModel:
     def _seen_classifier(self) -> TargetClassifier:
         seen = (self.recipe.classes["role"] == "seen").to_numpy()
         vectors = self.recipe.class_vectors[seen]
-        return self.model.adapt(self.recipe.semantics(vectors[rival_classes(len(vectors))].astype(np.float64)))
+        return self._adapted(vectors[rival_classes(len(vectors))])
+
+    def _adapted(self, vectors: Array) -> TargetClassifier:
+        """The classifier of classes with these vectors before normalisation, without a pool."""
+        S, given = self.recipe.described(vectors)
+        return self.model.adapt(S, given=given)
 
     def groups(self, names: Sequence[str]) -> Groups | None:
         """The groups of classes by what training says of them; those of labels of the photo model by WordNet."""
+        return self._groups_of(tuple(names))
+
+    @cached_property
+    def _groups_of(self) -> Callable[[tuple[str, ...]], Groups | None]:
+        return lru_cache(maxsize=16)(self._find_groups)  # requests about the same classes follow each other
+
+    def _find_groups(self, names: tuple[str, ...]) -> Groups | None:
         found = class_groups(pd.DataFrame({"class_name": names}), self.recipe.classes)
         return label_groups(names) if found is None and isinstance(self.model, HeadMethod) else found
 
@@ -188,5 +201,5 @@ class TrainedModel:
         chosen = np.unique(np.linspace(0, len(vectors) - 1, REFERENCE_CLASSES).astype(int))
         rows = self.recipe.features(self.recipe.example.astype(np.float64))
         # Without a pool: the two images of the example are not for learning from.
-        scores = self.model.adapt(self.recipe.semantics(vectors[chosen].astype(np.float64))).scores(rows)
+        scores = self._adapted(vectors[chosen]).scores(rows)
         return float(scores.std(axis=1).mean()) or 1.0

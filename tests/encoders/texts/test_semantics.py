@@ -74,6 +74,10 @@ def test_auto_takes_what_there_is():
     assert resolve_sources(CLASSES.drop(columns="attributes"), [{"kind": "auto"}]) == [{"kind": "text"}]
     named = resolve_sources(CLASSES, [{"kind": "auto", "encoder": "other"}])
     assert named == [{"kind": "attributes"}, {"kind": "text", "encoder": "other"}]
+    german = CLASSES.assign(text=["eine Katze mit einem Schwanz", "der weiße Bär", "ein Hund und der Knochen"])
+    own = resolve_sources(german, [{"kind": "auto", "encoder": None}])
+    assert own[1] == {"kind": "text", "encoder": "multilingual"}
+    assert resolve_sources(german, [{"kind": "auto", "encoder": "other"}]) == named
 
 
 @pytest.mark.slow  # loads a network

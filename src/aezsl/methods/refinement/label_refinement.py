@@ -170,6 +170,7 @@ class LabelRefinement(Declared):
     ) -> Refinement:
         """Refine the labels that the classifiers P (d, C) of the classes S_target (C, a) give to X (n, d).
 
+        S_target : as they were given, since their cosines mean similarity.
         ``pool`` is ``Pool(X, self.centre)`` where the caller has it already. ``progress`` shows a bar over the rounds.
         """
         self.check_parameters()

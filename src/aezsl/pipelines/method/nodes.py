@@ -51,7 +51,7 @@ def fit(
     if METHODS[name].paired and not chosen.get("stated_pair"):
         recipe.require_pair(name)
     with Cost("fit") as cost:
-        model.fit(own.X_train, own.y_train, own.S_seen)
+        model.fit(*own.seen_data)
     return TrainedModel(model, recipe, Confidence.from_mapping(confidence)), cost.measured
 
 
@@ -91,7 +91,7 @@ def fit_around_base(
         return fit(problem, normalisation, chosen, recipe, confidence, name)
     own = problem.normalised(normalisation)
     with Cost("fit") as cost:
-        model.fit_around(base.model, SeenData(own.X_train, own.y_train, own.S_seen))
+        model.fit_around(base.model, SeenData(*own.seen_data[:3], given=own.given_seen))
     return TrainedModel(model, base.recipe, Confidence.from_mapping(confidence)), cost.measured
 
 
@@ -101,7 +101,7 @@ def adapt(
     """The classifier of the target classes, and what it cost to solve for them."""
     own = problem.normalised(normalisation)
     with Cost("adapt") as cost:
-        classifier = trained.model.adapt(own.S_target)
+        classifier = trained.model.adapt(own.S_target, given=own.given_target)
     return classifier, cost.measured
 
 

@@ -3,14 +3,15 @@
 import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import AfterValidator, BeforeValidator
 
 from aezsl.arrays import Labels
 from aezsl.data.normalise import Normalisation, in_words
-from aezsl.data.pools import Cell, draw_pools, make_cells
+from aezsl.data.pools import Cell, check_classes, check_sizes, check_streams, draw_pools, make_cells
 from aezsl.data.problem import Problem
 from aezsl.encoders.recipe import Recipe
 from aezsl.errors import DataError, ParameterError
@@ -27,19 +28,34 @@ from aezsl.selection import SelectionSettings, SelectionStores, choose, selectio
 WITH_POOL = [name for name, entry in METHODS.items() if entry.pool]
 
 
+def check_methods(text: str) -> str:
+    """Refuse what is no list of methods with a pool."""
+    for name in text.split("+"):
+        if name not in WITH_POOL:
+            near = get_close_matches(name, WITH_POOL, n=1)
+            hint = f"perhaps {near[0]}" if near else f"there are: {', '.join(WITH_POOL)}"
+            raise ParameterError(f"{name!r} is no method with a pool: {hint}")
+    return text
+
+
+def _text(given: Any) -> str:
+    """A number is a text, too, and ``streams=`` is none at all."""
+    return "" if given is None else str(given)
+
+
 class RealisticSettings(Settings):
     """Pools as they come, drawn from the labelled test images by seed, so that all methods meet the same ones.
 
     Lists are joined by plus signs: --params=realistic.methods=aezsl_t+tzsar,realistic.batches=64+200.
     """
 
-    methods: Name = "aezsl_t+aezsl_lr"
+    methods: Annotated[Name, AfterValidator(check_methods)] = "aezsl_t+aezsl_lr"
     """Methods that learn from a pool. Beside each stands what it answers without one."""
-    classes: Name = "1-4+5-25+half+all"
+    classes: Annotated[Name, AfterValidator(check_classes)] = "1-4+5-25+half+all"
     """How many of the classes are present in a batch: numbers, from-to, half, all."""
-    batches: Name = "64+200+1000+all"
+    batches: Annotated[Name, AfterValidator(check_sizes)] = "64+200+1000+all"
     """Images in a batch: numbers, or all images of the classes that are present."""
-    streams: Name = "0.1+0.01+in_turn"
+    streams: Annotated[str, BeforeValidator(_text), AfterValidator(check_streams)] = "0.1+0.01+in_turn"
     """Streams of batches. A number: every class is spread over the stream by a Dirichlet distribution of this
     parameter, the smaller the more together. in_turn: one class after another. Empty: none."""
     stream_batches: Count = 8
@@ -62,7 +78,7 @@ class Measured(NamedTuple):
     def fitted(self) -> ZeroShotClassifier:
         """The method, fitted on all seen classes."""
         own = self.problem.normalised(self.normalisation)
-        return make_method(self.name, **self.parameters).fit(own.X_train, own.y_train, own.S_seen)
+        return make_method(self.name, **self.parameters).fit(*own.seen_data)
 
 
 def measure_pools(
@@ -79,7 +95,7 @@ def measure_pools(
     parameters : all sections by name. selections : where runs of the methods keep what was selected, which is taken
     over. cells : keeps every cell of every method, so that a run that was interrupted goes on where it was.
     """
-    names = read_methods(settings.methods)
+    names = list(dict.fromkeys(settings.methods.split("+")))
     rows = np.flatnonzero(problem.labelled)
     wanted = make_cells(settings.classes, settings.batches, settings.streams)
     pools, left_out = draw_all(wanted, problem.y_test[rows], settings)
@@ -94,17 +110,6 @@ def measure_pools(
             values = {**method.parameters, "normalisation": in_words(method.normalisation)}
             chosen |= {f"{name}.{key}": value for key, value in values.items()}
     return pd.concat(tables, ignore_index=True), chosen, make_record({}, problem.fingerprint)
-
-
-def read_methods(text: str) -> list[str]:
-    """The methods of a list that is joined by plus signs."""
-    names = list(dict.fromkeys(text.split("+")))
-    for name in names:
-        if name not in WITH_POOL:
-            near = get_close_matches(name, WITH_POOL, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(WITH_POOL)}"
-            raise ParameterError(f"realistic.methods: {name!r} is no method with a pool: {hint}")
-    return names
 
 
 def draw_all(
@@ -174,9 +179,9 @@ class Model:
     def __init__(self, method: Measured) -> None:
         own = method.problem.normalised(method.normalisation)
         self.X = np.asarray(own.X_test[method.rows], dtype=np.float64)
-        self.y, self.S = own.y_test[method.rows], own.S_target
+        self.y, self.targets = own.y_test[method.rows], Targets(own.S_target, progress=False, unmoved=own.given_target)
         self.model = method.fitted()
-        self.alone = self.model.adapt_to(Targets(self.S, progress=False)).predict(self.X)
+        self.alone = self.model.adapt_to(self.targets).predict(self.X)
 
     def measure(self, pools: Sequence[Labels]) -> dict[str, float]:
         """Accuracy over the classes that are present, with a pool and without, and the interval of the gain."""
@@ -185,7 +190,8 @@ class Model:
             warnings.simplefilter("ignore")  # that labels collapse is what is measured here
             for rows in pools:
                 pool = self.X[rows]
-                labels.append(self.model.adapt_to(Targets(self.S, pool, progress=False)).predict(pool))
+                targets = Targets(self.targets.S, pool, progress=False, unmoved=self.targets.unmoved)
+                labels.append(self.model.adapt_to(targets).predict(pool))
         rows, given = np.concatenate(pools), np.concatenate(labels)
         true, alone = self.y[rows], self.alone[rows]
         gain = paired_difference(true, given == true, alone == true)

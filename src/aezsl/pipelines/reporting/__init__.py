@@ -1,8 +1,19 @@
 from aezsl.pipelines.reporting.pipeline import (
     create_ablation,
     create_comparison,
+    create_control,
+    create_controls,
     create_pipeline,
     create_qualitative,
+    create_table,
 )
 
-__all__ = ["create_ablation", "create_comparison", "create_pipeline", "create_qualitative"]
+__all__ = [
+    "create_ablation",
+    "create_comparison",
+    "create_control",
+    "create_controls",
+    "create_pipeline",
+    "create_qualitative",
+    "create_table",
+]

@@ -1,13 +1,16 @@
 """Results of methods -> tables, figures, one page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from kedro.pipeline import Pipeline, node, pipeline
 
+from aezsl.methods import MethodRun, in_setting
 from aezsl.pipelines import with_fixed
-from aezsl.reporting import comparison, weightings
+from aezsl.reporting import chosen, comparison
 from aezsl.reporting.cases import draw_cases, draw_mapping
 from aezsl.reporting.comparison import collect
+from aezsl.reporting.controls import controlled_problem, draw_controls, tabulate_controls
 from aezsl.reporting.explanations import explain_cases, explain_mapping
 from aezsl.reporting.page import SHOWN, make_report
 from aezsl.reporting.weightings import Variant, draw_weightings, tabulate_weightings
@@ -37,17 +40,48 @@ def create_comparison(names: Sequence[str]) -> Pipeline:
     return pipeline(Pipeline([collecting], tags="reporting"), inputs=inputs)
 
 
+def create_table(names: Sequence[str], ceiling: bool) -> Pipeline:
+    """The table of these methods, which may be of both settings; needs the pipelines of all of them before it."""
+    inputs = {f"{name}_{part}": f"{name}.{part}" for name in names for part in chosen.PARTS}
+    known, nodes = ["params:report", "params:table", *inputs], []
+    if ceiling:
+        problem = next(in_setting("problem", MethodRun.parse(name).setting) for name in sorted(names, key=_zsl_first))
+        nodes.append(node(chosen.supervised_ceiling, problem, "supervised_ceiling", name="find_ceiling"))
+        known.append("supervised_ceiling")
+    tabulate = with_fixed(chosen.tabulate, names=tuple(names), ceiling=ceiling)
+    nodes.append(node(tabulate, known, ["table", "table_text", "table_latex"], name="tabulate_chosen"))
+    return pipeline(Pipeline(nodes, tags="reporting"), inputs=inputs)
+
+
+def _zsl_first(name: str) -> bool:
+    return MethodRun.parse(name).setting != "zsl"
+
+
 def create_ablation(variants: Sequence[Variant]) -> Pipeline:
     """The comparison of these variants; needs the pipelines of all of them before it."""
-    inputs = {f"{variant.name}_{part}": f"{variant.name}.{part}" for variant in variants for part in weightings.PARTS}
-    tabulate = node(
-        with_fixed(tabulate_weightings, variants=variants),
-        list(inputs),
-        ["weighting_table", "weighting_text"],
-        name="tabulate_weightings",
-    )
-    draw = node(draw_weightings, "weighting_table", "weighting_figure", name="draw_weightings")
-    return pipeline(Pipeline([tabulate, draw], tags="reporting"), inputs=inputs)
+    tabulate = with_fixed(tabulate_weightings, variants=variants)
+    return _ablation("weighting", [variant.name for variant in variants], tabulate, draw_weightings)
+
+
+def create_controls(names: Sequence[str]) -> Pipeline:
+    """The comparison of descriptions with what says less; needs the pipelines of these namespaces before it."""
+    return _ablation("control", names, with_fixed(tabulate_controls, names=names), draw_controls)
+
+
+def create_control(control: str) -> Pipeline:
+    """Problem and recipe -> those of a control."""
+    given, made = ["own_problem", "own_recipe"], ["problem", "problem_recipe"]
+    return Pipeline([node(with_fixed(controlled_problem, control=control), given, made, name="control")])
+
+
+def _ablation(prefix: str, names: Sequence[str], tabulate: Callable[..., Any], draw: Callable[..., Any]) -> Pipeline:
+    inputs = {f"{name}_{part}": f"{name}.{part}" for name in names for part in comparison.ABLATION_PARTS}
+    table, text, figure = (f"{prefix}_{what}" for what in ("table", "text", "figure"))
+    nodes = [
+        node(tabulate, list(inputs), [table, text], name=f"tabulate_{prefix}s"),
+        node(draw, table, figure, name=f"draw_{prefix}s"),
+    ]
+    return pipeline(Pipeline(nodes, tags="reporting"), inputs=inputs)
 
 
 def create_qualitative() -> Pipeline:
