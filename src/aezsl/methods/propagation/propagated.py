@@ -129,7 +129,7 @@ class PropagatedMethod(BasedMethod):
         """The probability that two images of the pool, rows in the metric, are of one target class."""
         C = len(S_target)
         if not isinstance(self.totals, str):
-            return float(np.square(self.stage(**self.stage_params()).shares(C)).sum())
+            return float(np.square(self.totals).sum() / np.sum(self.totals) ** 2)
         if self.totals == "uniform" or (seen_rows(S_target, self.seen_semantics_) >= 0).any():
             return 1 / C
         return concentration(X, Likeness(*self.likeness_), C)

@@ -32,13 +32,13 @@ class Likeness(NamedTuple):
 def likeness(statistics: SeenStatistics, factor: Array, shrinkage: float) -> Array:
     """What seen classes show of the likeness of unseen ones, as an array (2,), in the metric of the Cholesky factor.
 
-    Cosines are products over the mean square. NaN where no class has two images, or where its images are no more alike
-    than others.
+    Cosines are products over the mean square. Both are 0 where no class has two images, or where its images are no more
+    alike than others.
     """
     counts, Cs, d = statistics.counts, len(statistics.counts), len(factor)
     n, pairs = counts.sum(), float((counts * (counts - 1)).sum())
     if pairs == 0 or Cs < 2:
-        return np.full(2, np.nan)
+        return np.zeros(2)
     means = _in_metric(statistics.means - statistics.means.mean(axis=0), factor)
     squares = np.square(means).sum(axis=1)
     inverse = _in_metric(np.eye(d), factor)
@@ -49,7 +49,7 @@ def likeness(statistics: SeenStatistics, factor: Array, shrinkage: float) -> Arr
     apart = (float(sums @ sums) - float(counts**2 @ squares)) / (float(n) ** 2 - float((counts**2).sum()))
     spread = same - apart
     if spread <= 0:
-        return np.full(2, np.nan)
+        return np.zeros(2)
     known: Array = np.array([same + 2 * spread / Cs, apart + 2 * spread / Cs]) * n / total
     return known
 
@@ -62,7 +62,7 @@ def mean_variance(factor: Array, shrinkage: float) -> float:
 def concentration(X: Array, known: Likeness, n_classes: int) -> float:
     """The probability that two images of the pool, unit rows X (m, d), are of one class; 1 / C where nothing tells."""
     m = len(X)
-    if m < 2 or np.isnan(known.same):
+    if m < 2 or known.same <= known.apart:
         return 1 / n_classes
     mean = (float(np.square(X.sum(axis=0, dtype=np.float64)).sum()) - m) / (m * (m - 1))
     return float(np.clip((mean - known.apart) / (known.same - known.apart), 1 / n_classes, 1))
