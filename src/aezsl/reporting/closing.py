@@ -121,5 +121,5 @@ def better_method(
     if accuracies[best] > own:
         return f"on these data {best} reached {accuracies[best]:.1%}: {command(best)}"
     if best_known not in accuracies:
-        return f"worth a try, it gained in pools of every kind: {command(best_known)}"
+        return f"worth a try, it is among the best on pools of all test images: {command(best_known)}"
     return ""
