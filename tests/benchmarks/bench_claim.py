@@ -208,7 +208,8 @@ def draw_figure(table, path):
         axes.get_xaxis().set_major_formatter(ScalarFormatter())
         axes.minorticks_off()
         axes.grid(alpha=0.4)
-    axes.legend(frameon=False, fontsize="small")
+    most = max((one.get_legend_handles_labels() for one in figure.axes), key=lambda found: len(found[1]))
+    figure.legend(*most, frameon=False, fontsize="small", loc="outside lower center", ncols=2)
     figure.savefig(path, dpi=110)
 
 

@@ -27,7 +27,7 @@ def tables(draw):
     with_text = draw(st.booleans())
     if with_text:
         column = draw(st.sampled_from(TEXT_COLUMNS))
-        columns[column] = draw(st.lists(prose, min_size=len(names), max_size=len(names)))
+        columns[column] = draw(st.lists(prose, min_size=len(names), max_size=len(names), unique_by=str.strip))
     meant = words.filter(lambda word: word not in columns and any(map(str.isalnum, word)))  # a name, not a sign
     attributes = draw(st.lists(meant, max_size=3, unique=True))
     if not with_text:

@@ -142,7 +142,7 @@ def test_an_exported_folder_is_served_without_its_code(model_file, tmp_path):
 
 
 def ask(port, path, body=None):
-    connection = HTTPConnection(HOST, port, timeout=60)
+    connection = HTTPConnection(HOST, port, timeout=120)
     connection.request("POST" if body else "GET", path, body, {"Content-Type": "application/json"})
     answer = connection.getresponse()
     return answer.status, answer.read().decode()

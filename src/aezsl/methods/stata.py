@@ -48,8 +48,8 @@ class StatisticalAnchor(Declared):
         Inverse temperature of the linear method's answers; 100 for CLIP.
     softness : float
         Divides log-densities; 50 in the authors' code, for features of 512 numbers.
-    anchor : "prototypes" or "classifiers"
-        Where the means are anchored: where a regression predicts the class's images, or at its classifier's direction.
+    anchor : "classifiers" or "prototypes"
+        Where the means are anchored: at a class's classifier, or where a regression predicts the class's images.
     ridge : float
         Of that regression, from semantics to features.
     n_neighbors : int
@@ -66,7 +66,9 @@ class StatisticalAnchor(Declared):
     graph_weight: NotNegative = 1.0
     scale: Positive = 50.0
     softness: Positive = 50.0
-    anchor: Literal["prototypes", "classifiers"] = "prototypes"
+    # On small pools of CUB's validation classes (3 to 12 of 38 classes, or all) classifiers at scale and softness 50
+    # gained in every one, 8.1 points in the mean, and prototypes 5.6.
+    anchor: Literal["classifiers", "prototypes"] = "classifiers"
     ridge: Positive = 10.0
     n_neighbors: Count = 3
     max_rounds: Count = 10
@@ -172,7 +174,7 @@ class StatA(BasedMethod):
     stage = StatisticalAnchor
     stage_state = ("places_",)
     grid: ClassVar[Mapping[str, list[Any]]] = {
-        "anchor": ["prototypes", "classifiers"],
+        "anchor": ["classifiers", "prototypes"],
         "scale": [12.5, 25.0, 50.0, 100.0],
         "softness": [50.0, 200.0],  # with the number of features, which the log-density grows with
     }

@@ -42,8 +42,8 @@ MAX_HELD = 2 * MAX_BODY
 #: Connections at most, and seconds that answers under way get at the end.
 MAX_CONNECTIONS, PATIENCE = 1_000, 30
 
-#: Seconds in which a new worker must have loaded the model.
-START_SECONDS = 300
+#: Seconds after which a worker that gives no sign is replaced, and in which the successor of one must have its model.
+SIGN_SECONDS = 30
 
 #: Where a worker finds its settings.
 SETTINGS = "AEZSL_SERVE_SETTINGS"
@@ -81,7 +81,7 @@ def serve(settings: ServeSettings, listening: socket.socket) -> None:
             server_header=False,
             limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=PATIENCE,
-            timeout_worker_healthcheck=START_SECONDS,
+            timeout_worker_healthcheck=SIGN_SECONDS,
         )
         workers = Multiprocess(config, sockets=[listening])
         if sys.stdin is not None and sys.stdin.isatty():  # a terminal that is closed ends the service

@@ -124,17 +124,14 @@ class Folder:
     def ask(self, known: Iterable[int], n: int = 3) -> list[int]:
         """The n photos worth a look, where some are known."""
         rows, C = self._dependence
-        u, place = self.doubt[rows], {row: i for i, row in enumerate(rows.tolist())}
-        C, left = C.copy(), np.ones(len(rows), dtype=bool)
-        for row in known:
-            if row in place:
-                _condition(C, left, place[row])
+        u, left = self.doubt[rows], np.ones(len(rows), dtype=bool)
+        C = _conditioned(C, left, np.flatnonzero(np.isin(rows, list(known))))
         asked: list[int] = []
         while len(asked) < n and left.any():
             worth = np.where(left, u * (np.square(C) @ u) / np.diag(C), -1.0)
             best = int(worth.argmax())
             asked.append(int(rows[best]))
-            _condition(C, left, best)
+            C = _conditioned(C, left, np.array([best]))
         return asked
 
 
@@ -145,8 +142,9 @@ def expected_shares(F: Array) -> Array:
     return expected
 
 
-def _condition(C: Array, left: Mask, i: int) -> None:
-    """C and what is left of the photos once photo i is known."""
-    C -= np.outer(C[:, i], C[i] / C[i, i])
-    C[i], C[:, i], C[i, i] = 0.0, 0.0, 1.0
-    left[i] = False
+def _conditioned(C: Array, left: Mask, known: Labels) -> Array:
+    """C once some more photos are known; they are not left."""
+    found: Array = C - C[:, known] @ np.linalg.solve(C[np.ix_(known, known)], C[known])
+    found[known], found[:, known], found[known, known] = 0.0, 0.0, 1.0
+    left[known] = False
+    return found
