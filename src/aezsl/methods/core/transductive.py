@@ -96,7 +96,7 @@ def guarded(
 
 
 def reason_to_refrain(
-    labels: Labels, graph: csr_array, n_classes: int, min_per_class: float, min_agreement: float
+    labels: Labels, graph: csr_array, n_classes: float, min_per_class: float, min_agreement: float
 ) -> str | None:
     """Why a pool should be left alone that a start gives these labels, or None: no true label is needed to tell.
 
@@ -105,7 +105,7 @@ def reason_to_refrain(
     """
     m = len(labels)
     if m < min_per_class * n_classes:
-        return f"{m} samples of {n_classes} classes are fewer than {min_per_class:g} per class"
+        return f"{m} samples of {n_classes:.3g} classes are fewer than {min_per_class:g} per class"
     rng = np.random.default_rng(0)
     observed = agreement(labels, graph)
     shuffled = np.array([agreement(rng.permutation(labels), graph) for _ in range(SHUFFLES)])
