@@ -158,10 +158,13 @@ def _among_unseen(
         fold = Fold(training, X, S, held_out.tobytes(), problem.shared)
         ((seen, X_val, S_val),) = fold.examined([problem.pending(normalisation)])
         model = clone(method).fit_seen(seen)
-        rankings.append(model.rank(np.asarray(X_val), S_val, SHARING + 1))
+        rows = np.asarray(X_val)
+        alone = model.adapt(S_val)
+        # A method with a pool names the images together, and says yes or no of each by itself.
+        rankings.append((model.adapt(S_val, rows) if model.transductive else alone).rank(rows, SHARING + 1))
         labels.append(y)
         by_class.append(class_accuracies(y, rankings[-1].classes[:, 0], len(S_val)))
-        pairs.append(_pairs(model, np.asarray(X_val), y, S_val, seen.S))
+        pairs.append(_pairs(alone.scores(rows), model.adapt(seen.S[rival_classes(len(seen.S))]).scores(rows), y))
     accuracies, n_classes = np.concatenate(by_class), len(np.unique(np.concatenate(folds)))
     honest = float(np.clip(np.nanmean(accuracies) - max(too_good, 0.0), 0, 1))
     expectation = Expectation(honest, float(np.nanstd(accuracies, ddof=1)), n_classes, len(folds[0]))
@@ -171,14 +174,13 @@ def _among_unseen(
     return replace(found, confidence=replace(found.confidence, expectation=expectation, yes_no=yes_no))
 
 
-def _pairs(model: ZeroShotClassifier, X: Array, y: Labels, S: Array, S_seen: Array) -> tuple[Array, Array, Mask, Array]:
+def _pairs(scores: Array, of_seen: Array, y: Labels) -> tuple[Array, Array, Mask, Array]:
     """Of all pairs of images and validation classes: score, best score of a seen class, whether true, and weight."""
-    scores = model.adapt(S).scores(X)
-    rivals = model.adapt(S_seen[rival_classes(len(S_seen))]).scores(X).max(axis=1)
-    true = np.arange(len(S)) == y[:, None]
+    n_classes = scores.shape[1]
+    true = np.arange(n_classes) == y[:, None]
     # With its own class in the list and without it: a class that is not true is asked about twice.
-    weights = np.where(true, 1.0, 2.0) / len(S)
-    return scores.ravel(), np.repeat(rivals, len(S)), true.ravel(), weights.ravel()
+    weights = np.where(true, 1.0, 2.0) / n_classes
+    return scores.ravel(), np.repeat(of_seen.max(axis=1), n_classes), true.ravel(), weights.ravel()
 
 
 def _among_all(
