@@ -8,6 +8,8 @@ from kedro.framework.cli.utils import env_option, split_string
 
 from aezsl.commands.app import app
 from aezsl.commands.classify import classify, name
+from aezsl.commands.correct import correct
+from aezsl.commands.describe import describe
 from aezsl.commands.options import split_params
 from aezsl.commands.pipelines import pipelines
 
@@ -21,6 +23,8 @@ def cli() -> None:
 
 cli.add_command(classify)
 cli.add_command(name)
+cli.add_command(correct)
+cli.add_command(describe)
 cli.add_command(pipelines)
 cli.add_command(app)
 

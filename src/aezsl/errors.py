@@ -18,5 +18,9 @@ class ParameterError(AezslError, ValueError):
     """A parameter, a name on the command line or an argument is unknown or out of range."""
 
 
+class StorageError(AezslError, OSError):
+    """A disk is full, read-only or failing."""
+
+
 class NotReadyError(AezslError, RuntimeError):
     """Something must be done first: a method trained, a database repaired."""

@@ -22,6 +22,7 @@ from aezsl.pipelines import (
     photos,
     predict,
     problem,
+    realistic,
     reporting,
     semantic_embedding,
     sensitivity,
@@ -160,6 +161,10 @@ def _from_images(own: Callable[[], Pipeline]) -> Pipeline:
     return union(*(stage.create_pipeline() for stage in stages), own())
 
 
+def _realistic() -> Pipeline:
+    return union(data_pipeline("zsl"), realistic.create_pipeline())
+
+
 @cache
 def _qualitative() -> Pipeline:
     return union(whole_pipeline("eszsl"), whole_pipeline("aezsl"), reporting.create_qualitative())
@@ -168,6 +173,24 @@ def _qualitative() -> Pipeline:
 def _table(names: Sequence[str]) -> Pipeline:
     """All methods in one run: they share the data, and --runner=ThreadRunner works at several of them at once."""
     return union(*map(whole_pipeline, names), reporting.create_comparison(list(names)), _qualitative())
+
+
+@dataclass
+class ChosenTable:
+    """What ``--pipeline=table`` is made for: its parameters decide which nodes there are."""
+
+    names: Sequence[str] = ("eszsl", "aezsl")
+    ceiling: bool = False
+
+
+#: Filled from the parameters as soon as Kedro has read them (``hooks.checks``), before it asks for a pipeline.
+TABLE = ChosenTable()
+
+
+def _chosen_table() -> Pipeline:
+    runs = [MethodRun.parse(name) for name in TABLE.names]
+    methods = (whole_pipeline(run.method, run.setting) for run in runs)
+    return union(*methods, reporting.create_table(TABLE.names, TABLE.ceiling))
 
 
 _TABLE = {"table1_text": "table", "table1_latex": "for a paper", "table1": "all columns"}
@@ -222,6 +245,18 @@ ENTRIES = (
         shows=_TABLE,
     ),
     Entry(
+        "realistic",
+        "methods with a pool where few classes are present, batches are small, or images come as a stream",
+        _realistic,
+        shows={"realistic_text": "table", "realistic_figure": "picture"},
+    ),
+    Entry(
+        "table",
+        "chosen methods in one table for a paper (--params=table.methods=eszsl+aezsl+gzsl_aezsl)",
+        _chosen_table,
+        shows={"table_text": "table", "table_latex": "for a paper", "table": "all figures"},
+    ),
+    Entry(
         "photos",
         "names for any photos by any words, without training (--params=photos.images=<folder>,photos.labels=<file>)",
         photos.create_pipeline,
@@ -266,7 +301,7 @@ class Pipelines(MutableMapping[str, Pipeline]):
                 for setting in SETTINGS
                 for name in METHODS
             },
-            **{entry.name: cache(entry.make) for entry in ENTRIES},
+            **{entry.name: entry.make if entry.name == "table" else cache(entry.make) for entry in ENTRIES},
             "__default__": partial(whole_pipeline, DEFAULT_METHOD),
         }
 

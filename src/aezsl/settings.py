@@ -12,18 +12,20 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # 700 new ones, as Python does, took a sixth of the time until the first node starts.
 gc.set_threshold(10_000, 10, 10)
 
-from aezsl.config.loader import ConfigLoader
 from aezsl.hooks import crash
+from aezsl.machine import console
+
+# Kedro reads these settings after it has set up logging, and with it the hook for uncaught errors that this one wraps.
+# It comes before the imports that take seconds, in which somebody may press Ctrl+C.
+crash.install()
+console.install()
+
+from aezsl.config.loader import ConfigLoader
 from aezsl.hooks.checks import Checks, OneThreadPerTask
 from aezsl.hooks.closing import Closing
 from aezsl.hooks.repeat import split_hooks
 from aezsl.hooks.tracking import ParameterLogging, RunRecorder
 from aezsl.hooks.turns import TakeTurns
-from aezsl.machine import console
-
-# Kedro reads these settings after it has set up logging, and with it the hook for uncaught errors that this one wraps.
-crash.install()
-console.install()
 
 # Kedro calls the last of this list first, and of those that want to be first the last: what is refused need not wait
 # for its turn. kedro-mlflow's own hook gives way to ours, which logs every setting under its name.

@@ -36,7 +36,8 @@ SERVE = """
 import sys
 from pathlib import Path
 from aezsl.app.library import Place
-from aezsl.app.server import reserve, serve
+from aezsl.app.server import serve
+from aezsl.serving.connections import reserve
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.colours import encode
 TrainedModel.encode = lambda self: encode

@@ -16,10 +16,12 @@ import uvicorn
 from PIL import Image
 from starlette.testclient import TestClient
 
-from aezsl.app import opened, server, visitors
+from aezsl.app import opened, visitors
 from aezsl.app.library import Library
-from aezsl.app.server import HEADERS, PAGE, make_app, reserve
+from aezsl.app.server import HEADERS, PAGE, make_app
 from aezsl.errors import DataError
+from aezsl.serving import connections
+from aezsl.serving.connections import reserve
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.colours import ADDRESS, COLOURS, encode, make_place, picture, visit
 
@@ -246,8 +248,8 @@ def test_a_full_disk_is_told(page, monkeypatch):
 @pytest.fixture
 def impatient(place, monkeypatch):
     """The port of a page that waits half a second for requests."""
-    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.5)
-    config = uvicorn.Config(make_app(Library(place)), http=server.ImpatientProtocol, log_level="critical")
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    config = uvicorn.Config(make_app(Library(place)), http=connections.ImpatientProtocol, log_level="critical")
     with reserve(0) as listening:
         running = uvicorn.Server(config)
         thread = Thread(target=running.run, args=([listening],))

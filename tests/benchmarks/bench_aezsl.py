@@ -176,9 +176,8 @@ def imagenet(C=20_842, n_seen=1000):
 def of_all_imagenet():
     """What every task of such a problem needs, and its blocks of targets."""
     model, targets, _ = imagenet()
-    A, lengths = targets @ model.Q_, np.linalg.norm(targets, axis=1)
-    problem = SharedProblem.for_targets(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
-    return problem, target_blocks(A, lengths)
+    problem = SharedProblem.for_targets(model.reduced, model.similarity, model.lambdas, targets)
+    return problem, target_blocks(targets @ model.Q_, targets)
 
 
 def by_workers(n_targets=2048):

@@ -95,7 +95,8 @@ def measure(problem, name, n_folds):
         settings = selection, ConfidenceSettings(), CalibrationSettings(seen_test_fraction=1e-9), kept, scores
         confidence = validated_confidence(name, problem, way, chosen, *settings)
     own = problem.normalised(way)
-    ranking = make_method(name, **chosen).fit(own.X_train, own.y_train, own.S_seen).rank(own.X_test, own.S_unseen, 20)
+    model = make_method(name, **chosen).fit(*own.seen_data)
+    ranking = model.adapt(own.S_target, own.X_test, own.given_target).rank(own.X_test, 20)
     accuracy = per_class_accuracy(own.y_test, ranking.classes[:, 0])
     told = confidence.expectation.among_classes(len(own.S_unseen))
     return {

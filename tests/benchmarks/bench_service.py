@@ -1,8 +1,9 @@
-"""How fast the service answers: its first request against the others, stored features, and images against the engine.
+"""How fast ``aezsl serve`` answers: its first request against the others, stored features, images against the engine.
 
 Where the cores that run the network decode as well, nobody is faster than both together: see ``bench_extraction``.
 
 python -m tests.benchmarks.bench_service [n_requests] [method]
+python -m tests.benchmarks.bench_service capacity [n_requests]    # requests, images and memory of several models
 
 Beside other work on the machine look at the processor time, on one core: taskset -c 0 python -m ...
 """
@@ -18,16 +19,18 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import psutil
 
 from aezsl.data.normalise import fit_normaliser
-from aezsl.datasets.mlflow_model import MlflowModelDataset
 from aezsl.encoders.images.encoder import make_encoder
+from aezsl.encoders.images.settings import ExtractionSettings, OneBackbone
 from aezsl.encoders.recipe import Recipe
 from aezsl.methods import make_method
+from aezsl.serving.model_file import save_trained
 from aezsl.serving.trained import TrainedModel
 from tests.benchmarks.bench_extraction import bare_pillow, bare_speeds, make_photo, measured
 from tests.benchmarks.measuring import make_problem
@@ -35,12 +38,10 @@ from tests.benchmarks.measuring import make_problem
 HOST, BATCH, CLIENTS, MOST_SECONDS = "127.0.0.1", 8, 8, 120
 BACKBONE = {"backbone": "efficientnet_lite0", "weights": "default", "layer": None}
 
-#: MLflow's own server, as ``mlflow models serve`` starts it.
-SERVER = """
-import sys, mlflow.pyfunc, uvicorn
-from mlflow.pyfunc.scoring_server import init
-uvicorn.run(init(mlflow.pyfunc.load_model(sys.argv[1])), host=sys.argv[2], port=int(sys.argv[3]), log_level="warning")
-"""
+SERVE = (sys.executable, "-c", "from aezsl.console import main; main()", "serve")
+
+#: Models of the table of capacity: linear, solved for the classes of a request, with a pool, without training.
+MODELS = ("eszsl", "aezsl", "aezsl_t", "photos")
 
 
 def make_trained(method):
@@ -50,7 +51,7 @@ def make_trained(method):
     features, semantics = fit_normaliser(["l2"], X)[0], fit_normaliser(["l2"], S)[0]
     classes = pd.DataFrame({"class_name": [f"class {c}" for c in range(len(vectors))]})
     classes["role"] = ["seen"] * len(S) + ["unseen"] * len(S_new)
-    encoder = make_encoder({"backbone": [BACKBONE]})
+    encoder = make_encoder(ExtractionSettings(backbone=[OneBackbone(**BACKBONE)]))
     backbone = {"parts": [BACKBONE], "fingerprint": encoder.vectors.fingerprint}
     recipe = Recipe(backbone, features, semantics, [{"kind": "attributes"}], [], classes, vectors, X[:2])
     return TrainedModel(make_method(method).fit(features(X), y, semantics(S)), recipe), X
@@ -58,16 +59,20 @@ def make_trained(method):
 
 @contextmanager
 def served(trained):
-    """The port of a server around the model, and the process of its own that it runs in."""
+    """The port of a server around a model, or around the photo model, and its one worker."""
     with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
-        MlflowModelDataset(filepath=f"{folder}/model").save(trained)
+        model = "photos"
+        if trained is not None:
+            model = f"{folder}/model.npz"
+            save_trained(Path(model), trained)
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
         probe.close()
-        with subprocess.Popen([sys.executable, "-c", SERVER, f"{folder}/model", HOST, str(port)]) as process:
+        with subprocess.Popen([*SERVE, model, f"--port={port}"], stdout=subprocess.DEVNULL) as process:
             try:
                 wait_for(port, process)
-                yield port, psutil.Process(process.pid)
+                workers = psutil.Process(process.pid).children()
+                yield port, max(workers, key=lambda worker: worker.memory_info().rss)
             finally:
                 process.terminate()
 
@@ -116,8 +121,32 @@ def processor_seconds(process, work):
     return after.user + after.system - before.user - before.system
 
 
-def body(column, values):
-    return json.dumps({"dataframe_records": [{column: value} for value in values]})
+def body(column, values, params=None):
+    return json.dumps({"dataframe_records": [{column: value} for value in values], "params": params or {}})
+
+
+def capacity(n_requests=160):
+    """A table of what one worker answers, and its memory afterwards."""
+    rng = np.random.default_rng(0)
+    photo = base64.b64encode(make_photo(rng, noise=0)).decode()
+    classes = {"classes": [f"thing {number}" for number in range(29)]}
+    print("| model | requests/s, a row of features | images/s, one a request | images/s, 8 a request | memory |")
+    print("|---|---|---|---|---|")
+    for method in MODELS:
+        trained, X = (None, None) if method == "photos" else make_trained(method)
+        params = classes if trained is None else {}
+        width = [0.1] * 1280 if X is None else X[0].tolist()
+        with served(trained) as (port, worker):
+            speeds = []
+            for column, values, n in (
+                ("features", [width], n_requests),
+                *(("image", [photo] * b, 8) for b in (1, BATCH)),
+            ):
+                asked = [body(column, values, params)] * max(n, n_requests // (4 * len(values)))
+                ask(port, asked[:2])
+                speeds.append(requests_per_second(port, asked, 4) * len(values))
+            memory = worker.memory_info().rss / 2**20
+        print(f"| `{method}` | {speeds[0]:.0f} | {speeds[1]:.0f} | {speeds[2]:.0f} | {memory:.0f} MB |", flush=True)
 
 
 def main(n_requests=480, method="aezsl"):
@@ -142,7 +171,7 @@ def main(n_requests=480, method="aezsl"):
         batches = [body("image", photos)] * n_batches
         cost = processor_seconds(process, lambda: ask(port, batches)) / (n_batches * BATCH)
         row = processor_seconds(process, lambda: ask(port, rows)) / n_requests
-    encoder = make_encoder({"backbone": [BACKBONE]})
+    encoder = make_encoder(ExtractionSettings(backbone=[OneBackbone(**BACKBONE)]))
     encode = encoder.load(side_by_side=True)
     encode(contents)
     direct, _ = measured(n_batches * BATCH, lambda: [encode(contents) for _ in range(n_batches)])
@@ -165,4 +194,8 @@ def main(n_requests=480, method="aezsl"):
 
 
 if __name__ == "__main__":
-    main(*(int(argument) if argument.isdecimal() else argument for argument in sys.argv[1:]))
+    arguments = [int(argument) if argument.isdecimal() else argument for argument in sys.argv[1:]]
+    if arguments[:1] == ["capacity"]:
+        capacity(*arguments[1:])
+    else:
+        main(*arguments)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.campaign import (
     caches,
+    disks,
     kills,
     methods,
     models,
@@ -72,6 +73,7 @@ def main():
     parser.add_argument(
         "--kills", type=int, help="kill every kind of run so many times instead; --only takes their names"
     )
+    parser.add_argument("--full", type=int, help="fill the disk at so many moments of every kind of run instead")
     parser.add_argument("--tabs", type=int, help="steps of tabs and browsers on the page, interleaved, instead")
     parser.add_argument("--input", type=int, help="only the input of this number, with its traceback")
     options = parser.parse_args()
@@ -81,9 +83,11 @@ def main():
     if options.tabs:
         return interleave(options.tabs, options.seed)
     wanted = options.only.split(",")
+    names = [name for name in kills.KINDS if name in wanted or options.only == parser.get_default("only")]
     if options.kills:
-        names = [name for name in kills.KINDS if name in wanted or options.only == parser.get_default("only")]
         return report(kills.kill_all(names, options.kills, options.seed))
+    if options.full:
+        return report(disks.fill_all(names, options.full))
     kinds = {
         make: options.n * share // 1000 + 1
         for group, shares in GROUPS.items()

@@ -112,14 +112,14 @@ class Kind:
             write_images(self.start)
             for command in before:
                 self._finish(project, command)
-        whole = self._copy("whole")
+        whole = self.copy("whole")
         self.seconds = self._finish(whole, self.command).seconds
         self.expected = results(whole.folder)
         self.vectors = features(whole.folder) if self.name != "first database" else {}
 
     def kill(self, rng):
         """Whether the command was killed; an error where it then does not end as it should."""
-        project = self._copy("killed")
+        project = self.copy("killed")
         after, how = float(rng.uniform(0.0, self.seconds)), int(SIGNALS[rng.integers(len(SIGNALS))])
         stopped = self.commands.fork(project.folder, self.command, signal=how, after=after)
         note = f"after {after:.1f} of {self.seconds:.1f} s by signal {how}"
@@ -140,7 +140,8 @@ class Kind:
         found = results(folder)
         return [name for name in {**found, **self.expected} if found.get(name) != self.expected.get(name)][:5]
 
-    def _copy(self, name):
+    def copy(self, name):
+        """The project as it was before the command."""
         folder = self.place / name
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.start, folder, symlinks=True)

@@ -122,6 +122,14 @@ def test_a_file_that_cannot_be_read_is_named(conf, file, text, named):
         make_loader(conf=conf)["parameters"]
 
 
+@pytest.mark.parametrize("text", ["split: &a [*a]\n", "split: &a {folder: *a}\n"])
+def test_a_value_that_holds_itself_is_told_in_a_sentence(conf, text):
+    (conf / "local" / "parameters.yml").write_text(text)
+    with pytest.raises(ParameterError) as caught:
+        make_loader(conf=conf)["parameters"]
+    assert len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize(("given", "named"), [({"folder": "../x"}, r"split\.folder"), ([], "split")])
 def test_values_that_cannot_be_resolved_are_told_by_name(given, named):
     with pytest.raises(ParameterError, match=named):

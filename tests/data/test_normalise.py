@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aezsl.data.normalise import STEPS, fit_normaliser, listed_alternatives
+from aezsl.data.normalise import STEPS, Normaliser, fit_normaliser, join_step, listed_alternatives
 from aezsl.errors import AezslError
 
 TRAINING, NEW = np.array([[4.0, -9.0], [1.0, 1.0]]), np.array([[16.0, 0.0]])
@@ -51,3 +51,18 @@ def test_alternatives_are_lists_in_a_list_or_texts_with_slashes():
     assert listed_alternatives(["sqrt", "l2"]) == [["sqrt", "l2"]]
     assert listed_alternatives([]) == [[]]
     assert listed_alternatives([[], ["l2"]]) == [[], ["l2"]]
+
+
+def test_a_step_joins_blocks_of_columns_at_unit_length():
+    rows = np.array([[3.0, 4.0, 5.0, 12.0, 7.0], [1.0, 0.0, 0.0, 2.0, -2.0]])
+    step = join_step([("a&b", [(0, 2), (2, 4)]), ("c", [(4, 5)])])
+    normaliser, joined = fit_normaliser([step, "centre"], rows)
+    first = np.array([[3 / 5 + 5 / 13, 4 / 5 + 12 / 13], [1, 1]])
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    expected = np.hstack([first, [[1], [-1]]])
+    np.testing.assert_allclose(joined, expected - expected.mean(axis=0))
+    normaliser.check_width(5)
+    for width in (4, 6):  # a block ends beyond the columns; statistics are of other columns
+        wrong = Normaliser((join_step([("a", [(0, 5)])]),)) if width == 4 else fit_normaliser(["centre"], rows)[0]
+        with pytest.raises(AezslError):
+            wrong.check_width(width)

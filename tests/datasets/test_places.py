@@ -1,11 +1,13 @@
 """The store of vectors and its content as catalog entries."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from kedro.io import DatasetError
 
 from aezsl.data.vectors import VectorChunk, VectorSet
-from aezsl.datasets.places import VectorsDataset, VectorStoreDataset
+from aezsl.datasets.places import SelectionsDataset, VectorsDataset, VectorStoreDataset
+from aezsl.selection import SelectionStore
 
 
 def test_catalog_entries_give_the_store_and_its_vectors(tmp_path):
@@ -26,3 +28,15 @@ def test_catalog_entries_give_the_store_and_its_vectors(tmp_path):
     vectors.save(VectorSet("net-b", {}))
     with pytest.raises(DatasetError):
         vectors.load()
+
+
+def test_stores_of_many_selections_are_files_of_a_folder(tmp_path):
+    stores = SelectionsDataset(filepath=str(tmp_path), pattern="{}/selection.csv").load()
+    table = pd.DataFrame({"point": [0], "mean": [0.5], "key": "abc"})
+    stores.of("eszsl").save(table)
+    assert SelectionStore(tmp_path / "eszsl" / "selection.csv").find("abc", 1).equals(table)
+    assert stores.of("aezsl").find("abc", 1) is None
+    cells = SelectionsDataset(filepath=str(tmp_path), pattern="{}.csv")
+    assert cells.load().of("tzsar/all_of_64").path == tmp_path / "tzsar" / "all_of_64.csv"
+    with pytest.raises(DatasetError):
+        cells.save("anything")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
+from aezsl.arrays import unit_rows
 from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.normalise import Normaliser, fit_normaliser
 from aezsl.data.problem import Problem
@@ -45,6 +46,19 @@ def test_a_problem_is_read_as_it_was_saved(tmp_path, mapped):
     X = make_synthetic().X
     np.testing.assert_array_equal(loaded.feature_normaliser(X), problem.feature_normaliser(X), strict=True)
     assert [path.name for path in dataset._filepath.parent.iterdir()] == ["problem.npz"]
+
+
+def test_semantics_as_they_were_given_are_kept_beside_moved_ones(tmp_path):
+    plain = replace(make_problem(), ways={"features": [[]], "semantics": [["l2"], ["centre", "l2"]]})
+    kept, moved = (plain.normalised(way) for way in plain.normalisations)
+    assert kept.given is None
+    np.testing.assert_allclose(moved.given_seen, unit_rows(plain.S_seen))
+    np.testing.assert_allclose(moved.given_target, unit_rows(plain.S_unseen))
+    assert replace(moved, given=None).fingerprint != moved.fingerprint
+    dataset = ProblemDataset(filepath=str(tmp_path / "problem.npz"))
+    dataset.save(moved)
+    dataset.release()
+    np.testing.assert_array_equal(dataset.load().given, moved.given)
 
 
 def test_alternatives_are_kept_with_a_problem(tmp_path):

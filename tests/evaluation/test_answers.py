@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from aezsl.evaluation.answers import TOP, Answers
-from aezsl.evaluation.confidence import probabilities
+from aezsl.evaluation.confidence import NOTHING, probabilities
 from aezsl.evaluation.groups import Groups
 from aezsl.evaluation.ranking import Ranking, top_k
 
@@ -83,3 +83,15 @@ def test_several_labels_have_probabilities_of_their_own():
     np.testing.assert_allclose(answers.scores, np.log(answers.probabilities))
     assert answers.page()[0]["lengths"] == [0.9, 0.6, 0.2]
     assert [line[0]["label"] for line in answers.labels()] == ["collie", "none of these"]
+
+
+def test_a_corrected_image_has_its_class_and_may_show_none_of_them():
+    ranking = Ranking(np.array([[0, 1], [1, 2], [2, 0], [0, 2]]), np.array([[3.0, 1], [2, 1], [0.2, 0.1], [4, 0]]))
+    answers = Answers.make(ranking, ["ape", "bee", "cow"], 1.0, 0.6)
+    found = answers.corrected({0: 2, 1: NOTHING, 2: 0}, ["ape", "bee", "cow"], np.array([0, 1, 0, 0.9]))
+    assert found.said() == [["cow"], [], ["ape"], []]  # the last is none of them by its neighbours
+    assert found.predicted[0] == "cow"
+    np.testing.assert_allclose(found.probabilities[[0, 1, 2]], [[1, 0], [0, 0], [1, 0]])
+    np.testing.assert_allclose(found.probabilities[3], answers.probabilities[3] * 0.1)
+    assert answers.said()[0] == ["ape"]
+    assert found.corrected({}, []).said() == found.said()

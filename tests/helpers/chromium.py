@@ -10,7 +10,8 @@ import pytest
 import uvicorn
 
 from aezsl.app.library import Library
-from aezsl.app.server import HOST, make_app
+from aezsl.app.server import make_app
+from aezsl.serving.connections import HOST
 
 BROWSER, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), shutil.which("chromedriver")
 

@@ -44,6 +44,11 @@ def become(job):
     ):
         os.dup2(os.open(path, flags), number)
     sys.path.insert(0, job["folder"])
+    if "full_from" in job:
+        sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+        from tests.campaign.disks import refuse_writes
+
+        refuse_writes(job["folder"], job["full_from"], os.open(job["count"], os.O_WRONLY))
     sys.argv = ["kedro", *job["arguments"]]
     runpy.run_module("kedro", run_name="__main__", alter_sys=True)
 

@@ -1,7 +1,11 @@
 """How a command ends: the project's own errors in their sentence, all others as Python shows them."""
 
+import errno
 import logging
+import sqlite3
 import sys
+from contextlib import closing
+from logging.handlers import RotatingFileHandler
 
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ from kedro.io import DatasetError
 
 from aezsl.errors import DataError
 from aezsl.hooks import crash
+from aezsl.machine import console
 from aezsl.methods import make_method
 from aezsl.methods.shared.ranking_sgd import compatibilities
 
@@ -41,7 +46,7 @@ def test_an_own_error_is_its_sentence_and_the_traceback_is_in_the_log(hook, caps
 
 
 @pytest.mark.parametrize(
-    "error", [KeyError("x"), raised(RuntimeError("x"), DataError("an accident on the way")), KeyboardInterrupt()]
+    "error", [KeyError("x"), raised(RuntimeError("x"), DataError("an accident on the way")), OSError(2, "no file")]
 )
 def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
     own, shown = hook
@@ -49,6 +54,43 @@ def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
     assert shown == [error]
     assert capsys.readouterr().err == ""
     assert not (tmp_path / "info.log").exists()
+
+
+def refused_by_sqlite(tmp_path):
+    path = tmp_path / "runs.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table runs (a)")
+    with (
+        closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection,
+        pytest.raises(sqlite3.OperationalError) as caught,
+    ):
+        connection.execute("insert into runs values (1)")
+    return caught.value
+
+
+@pytest.mark.parametrize("log", ["info.log", ""])
+def test_errors_of_the_disk_the_memory_and_ctrl_c_end_in_a_sentence(hook, capsys, tmp_path, log):
+    full = OSError(errno.ENOSPC, "no space", "/data/model.npz")
+    for error, words in (
+        (raised(DatasetError("Failed while saving"), full), "/data/model.npz"),
+        (raised(RuntimeError("MLflow"), refused_by_sqlite(tmp_path)), "MLflow's runs"),
+        (MemoryError("Unable to allocate 3 TiB"), "3 TiB"),
+        (KeyboardInterrupt(), "same command"),
+    ):
+        crash.make_hook(lambda *given: pytest.fail("a traceback"), log)(type(error), error, None)
+        told = capsys.readouterr().err.strip().splitlines()
+        assert words in told[0]
+        assert len(told) == (2 if log and not isinstance(error, KeyboardInterrupt) else 1)
+
+
+def test_a_log_that_cannot_be_written_is_told_once(tmp_path, monkeypatch, capsys):
+    handler = RotatingFileHandler(tmp_path / "missing" / "info.log", delay=True)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [logging.NullHandler(), handler])
+    console.install()
+    for _ in range(2):
+        logging.getLogger("aezsl.test").warning("a line")
+    (told,) = capsys.readouterr().err.splitlines()
+    assert handler.baseFilename in told
 
 
 def test_a_library_s_value_error_is_an_accident_and_the_project_s_is_not():

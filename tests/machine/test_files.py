@@ -1,11 +1,13 @@
 """What is written whole, and what a killed writer leaves."""
 
+import errno
 import os
 
 import pytest
 
+from aezsl.errors import StorageError
 from aezsl.machine import files
-from aezsl.machine.files import clear_leftovers, folder_written_whole, written_whole
+from aezsl.machine.files import clear_leftovers, folder_written_whole, member_path, read_below, written_whole
 from aezsl.machine.processes import Process, this_host
 
 GONE = 2**22 - 1
@@ -63,3 +65,34 @@ def test_a_folder_comes_back_whose_writer_was_killed_between_the_two_renames(tmp
     clear_leftovers(tmp_path)
     assert (tmp_path / "model" / "file").read_text() == "former"
     assert os.listdir(tmp_path) == ["model"]
+
+
+def test_an_error_of_the_disk_names_the_file_and_leaves_the_former_one(tmp_path):
+    for place, write in ((tmp_path / "table", written_whole), (tmp_path / "model", folder_written_whole)):
+        with write(place) as new:
+            new.mkdir() if write is folder_written_whole else new.touch()
+
+        def fail(place=place, write=write):
+            with write(place) as new:
+                (new.mkdir() if write is folder_written_whole else new.touch())
+                raise OSError(errno.ENOSPC, "as the system says it, without a name")
+
+        with pytest.raises(StorageError, match=str(place)):
+            fail()
+    assert sorted(os.listdir(tmp_path)) == ["model", "table"]
+
+
+def test_every_part_of_a_name_is_opened_below_its_folder(tmp_path):
+    (tmp_path / "inside/deep").mkdir(parents=True)
+    (tmp_path / "inside/deep/a").write_bytes(b"abcdef")
+    (tmp_path / "inside/link").symlink_to(tmp_path / "inside/deep")
+    (tmp_path / "secret").write_bytes(b"secret")
+    root = tmp_path / "inside"
+    assert read_below(root, "deep/a", 6) == b"abcdef"
+    assert read_below(root, member_path("deep/a", 2, 3, "x.png"), 3) == b"cde"
+    for name in ("link/a", "../secret", "deep/../../secret", str(tmp_path / "secret"), "deep", "", "link/a::0+2::x"):
+        with pytest.raises((OSError, ValueError)):
+            read_below(root, name, 6)
+    for name, most in (("deep/a", 5), ("deep/a::4+3::x", 6), ("deep/a::0+7::x", 6)):
+        with pytest.raises(ValueError):
+            read_below(root, name, most)

@@ -9,38 +9,46 @@ def cosines(S_target, S):
     return np.array([[a @ s / (np.linalg.norm(a) * np.linalg.norm(s)) for s in S] for a in S_target])
 
 
-def aezsl_objective(W, X, y, S, S_target, lambda1, lambda2, lambda3):
-    """The four terms of eqn:ESZSL_category, sums over samples, targets and pairs written out; W (C, d, a)."""
-    Y = one_hot(y, len(S))
-    fit = sum(np.sum(((X @ Wc @ S.T - Y) * s) ** 2) for Wc, s in zip(W, cosines(S_target, S), strict=True))
+def aezsl_objective(W, X, y, S, S_target, lambda1, lambda2, lambda3, gamma=0.0):
+    """The four terms of eqn:ESZSL_category, sums over samples, targets and pairs written out; W (C, d, a).
+
+    The fifth term is the one of ESZSL that the paper drops, weighted as the loss is.
+    """
+    Y, s_all = one_hot(y, len(S)), cosines(S_target, S)
+    fit = sum(np.sum(((X @ Wc @ S.T - Y) * s) ** 2) for Wc, s in zip(W, s_all, strict=True))
+    told = sum(np.sum((Wc @ S.T * s) ** 2) for Wc, s in zip(W, s_all, strict=True))
     mapped = sum(np.sum((X @ Wc) ** 2) for Wc in W)
     norm = sum(np.sum(Wc**2) for Wc in W)
     pairs = sum(np.sum((W[c] - W[j]) ** 2) for c in range(len(W)) for j in range(c + 1, len(W)))
-    return np.array([fit, lambda1 * mapped, lambda2 * norm, lambda3 * pairs]) / 2
+    return np.array([fit, lambda1 * mapped, lambda2 * norm, lambda3 * pairs, gamma * told]) / 2
 
 
-def aezsl_gradient(W, X, y, S, S_target, lambda1, lambda2, lambda3):
+def aezsl_gradient(W, X, y, S, S_target, lambda1, lambda2, lambda3, gamma=0.0):
     """The derivative of eqn:ESZSL_category by every W_c (C, d, a), and the norm of its constant term as a scale."""
     Y = one_hot(y, len(S))
     gradients, constants = [], []
     for c, s in enumerate(cosines(S_target, S)):
-        fit = X.T @ ((X @ W[c] @ S.T - Y) * s**2) @ S
+        fit = X.T @ ((X @ W[c] @ S.T - Y) * s**2) @ S + gamma * (W[c] @ S.T * s**2) @ S
         ties = sum(W[c] - W[j] for j in range(len(W)))
         gradients.append(fit + lambda1 * X.T @ X @ W[c] + lambda2 * W[c] + lambda3 * ties)
         constants.append(X.T @ Y @ np.diag(s**2) @ S)
     return np.array(gradients), np.linalg.norm(constants)
 
 
-def aezsl_dense(X, y, S, S_target, lambda1, lambda2, lambda3):
-    """All W_c (C, d, a) from eqn:ESZSL_category_wc of all c as one dense Kronecker system over every entry."""
+def aezsl_dense(X, y, S, S_target, lambda1, lambda2, lambda3, gamma=0.0, given=None):
+    """All W_c (C, d, a) from eqn:ESZSL_category_wc of all c as one dense Kronecker system over every entry.
+
+    given : semantics of the targets and of the seen classes by which they are similar, where S has been moved.
+    """
     Y, a, C, d = one_hot(y, len(S)), S.shape[1], len(S_target), X.shape[1]
     L = X.T @ X
     size = d * a
     system, rhs = np.zeros((C * size, C * size)), np.zeros(C * size)
-    for c, s in enumerate(cosines(S_target, S)):
-        T = S.T @ np.diag(s**2) @ S + lambda1 * np.eye(a)
+    for c, s in enumerate(cosines(*(given or (S_target, S)))):
+        T = S.T @ np.diag(s**2) @ S
         rows = slice(c * size, (c + 1) * size)
-        system[rows, rows] = np.kron(L, T.T)  # row-major vec(L W T) = (L kron T') vec(W)
+        # row-major vec(L W T) = (L kron T') vec(W)
+        system[rows, rows] = np.kron(L, T.T + lambda1 * np.eye(a)) + gamma * np.kron(np.eye(d), T.T)
         rhs[rows] = (X.T @ Y @ np.diag(s**2) @ S).ravel()
     ties = C * np.eye(C) - np.ones((C, C))
     system += np.kron(lambda2 * np.eye(C) + lambda3 * ties, np.eye(size))

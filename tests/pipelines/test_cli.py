@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aezsl.evaluation.metrics import METRICS, ConfidenceOutcome
 from tests.helpers.notebooks import NOTEBOOKS, run_notebook
 from tests.helpers.projects import environment
 
@@ -43,8 +44,9 @@ def reporting(project, method, name):
 def test_metrics_tables_and_picture_are_written(project):
     metrics = json.loads(reporting(project, "eszsl", "metrics.json").read_text())
     interval = {"per_class_accuracy_low", "per_class_accuracy_high"}
+    of_confidence = {metric.key for metric in METRICS if metric.of is ConfidenceOutcome}
     hits = {f"hit_at_{k}" for k in (1, 2, 5, 10)}
-    assert set(metrics) == {"accuracy", "per_class_accuracy"} | interval | hits
+    assert set(metrics) == {"accuracy", "per_class_accuracy"} | interval | hits | of_confidence
     # Twice chance, with hardly anything to learn from: 34 test images, so one of them is half of chance.
     assert metrics["accuracy"] > 2 / 17
     predictions = pd.read_parquet(project.folder / "data/07_model_output/emoji/eszsl/predictions.parquet")

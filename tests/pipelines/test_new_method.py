@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from aezsl.kinds import Count, Positive
-from aezsl.methods import METHODS, Entry, LinearClassifier, PoolClassifier, ZeroShotClassifier
+from aezsl.methods import METHODS, Entry, LinearClassifier
 from aezsl.methods.core.history import LabelHistory
+from aezsl.methods.core.transductive import TransductiveMethod
 from aezsl.pipeline_registry import create_method_pipeline
 from tests.helpers.problems import make_problem, run
 
 
-class ClassMeans(ZeroShotClassifier):
+class ClassMeans(TransductiveMethod):
     """Prototypes by ridge regression from semantics to features, then a few rounds of k-means on the pool."""
 
     ridge: Positive = 1.0
@@ -21,24 +22,20 @@ class ClassMeans(ZeroShotClassifier):
 
     grid = {"ridge": [0.1, 1.0]}
     citation = "nobody, nowhere"
-    needs = "statistics"
-    transductive = True
-    classifier_class = PoolClassifier
 
     def _fit(self, seen):
         S, statistics = seen.S, seen.statistics
         weighted = S.T * statistics.counts
         self.D_ = np.linalg.solve(weighted @ S + self.ridge * np.eye(S.shape[1]), S.T @ statistics.sums)
 
-    def _adapt(self, targets):
-        X, means = targets.pool, targets.S @ self.D_
+    def _learn(self, S_target, X, targets):
+        means = S_target @ self.D_
         history = LabelHistory(self._nearest(X, means))
         for _ in range(self.rounds):
-            used = np.unique(history.labels)
-            means[used] = [X[history.labels == c].mean(axis=0) for c in used]
+            for c in np.unique(history.labels):
+                means[c] = X[history.labels == c].mean(axis=0)
             history.record(self._nearest(X, means))
-        scorer = LinearClassifier(self, targets.S, means.T, -0.5 * np.square(means).sum(axis=1))
-        return PoolClassifier(self, scorer, history, X)
+        return LinearClassifier(self, S_target, means.T, -0.5 * np.square(means).sum(axis=1)), history
 
     @staticmethod
     def _nearest(X, means):

@@ -176,7 +176,7 @@ def test_the_served_model_takes_image_content_and_features(server, project):
 def test_the_served_model_says_what_is_wrong_with_a_request(server):
     for body, sentence in (
         ({**REQUEST, "params": {"klasses": ["lemon"]}}, "unknown parameter 'klasses' of the request: did you mean"),
-        ({"dataframe_records": [{"path": "/dev/zero"}]}, "row 0: path must lie below the folder"),
+        ({"dataframe_records": [{"path": "/dev/zero"}]}, "row 0: path must name an image file below the folder"),
         ({"dataframe_records": [{"features": [1.0]}]}, "row 0: features must be 2560 finite numbers"),
     ):
         with pytest.raises(urllib.error.HTTPError) as caught:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from base64 import b64decode
 from dataclasses import replace
-from io import BytesIO
+from io import BytesIO, StringIO
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from aezsl.reporting.explanations import QualitativeSettings, explain_cases, exp
 from aezsl.reporting.figures import draw_refinement_curve, draw_reliability, draw_seen_unseen_curve, draw_sensitivity
 from aezsl.reporting.formatting import ReportSettings, write_tables
 from aezsl.reporting.page import SHOWN, make_page
+from aezsl.reporting.pools import draw_gains
 from aezsl.reporting.tables import make_tables
 from tests.helpers.problems import make_problem
 
@@ -89,6 +90,12 @@ def test_the_mapping_says_what_pulled_it(explained):
 NAMED = pd.DataFrame({"true": ["cat", "dog", None], "predicted": ["cat", "cat", "dog"], "probability": [0.9, 0.4, 0.7]})
 
 
+POOLS = """method,classes,size,stream,state,base,accuracy,gain,low,high,worst_draw
+aezsl_t,1-4,64,False,run,50,60,10,5,15,2
+aezsl_t,all,1000,False,left out: there are 928 images,,,,,,
+"""
+
+
 def figures(explained):
     history = pd.DataFrame({"round": [1, 2], "accuracy": [0.5, 0.75]})
     table = pd.DataFrame({"k": [5, 10], "accuracy": [0.7, 0.75], "per_class_accuracy": [0.7, 0.75]})
@@ -100,6 +107,7 @@ def figures(explained):
         "aezsl_lr/sensitivity_k.png": draw_sensitivity(table, {"k": 10}, "aezsl_lr", "k"),
         "gzsl_aezsl/seen_unseen_curve.png": draw_seen_unseen_curve(curve, points, {"ausuc": 0.2}, "aezsl"),
         "aezsl/reliability_curve.png": draw_reliability(NAMED, "aezsl"),
+        "realistic/figure.png": draw_gains(pd.read_csv(StringIO(POOLS))),
         "qualitative/cases.png": draw_cases(explained[3]),
         "qualitative/mapping.png": draw_mapping(explained[5]),
     }
@@ -126,6 +134,8 @@ def page(tmp_path_factory, explained):
     put("aezsl_lr/selection.csv", "k,mean\n10,0.6\n5,0.7\n20,0.1\n")  # the chosen row first, though not the best
     put("aezsl_lr/sensitivity_k.csv", "k,accuracy,per_class_accuracy\n5,0.7,0.7\n10,0.75,0.75\n")
     put("gzsl_aezsl/metrics.json", {"ausuc": 0.2, "gzsl_accuracy": 0.3, "ece": 0.04})
+    put("realistic/table.csv", POOLS)
+    put("realistic/record.json", {"problem_fingerprint": "now"})
     put("qualitative/cases.json", explained[3])
     put("qualitative/mapping.json", explained[5])
     for path, figure in figures(explained).items():
@@ -161,6 +171,7 @@ def test_page_shows_the_figures_of_the_runs_and_no_others(page):
         "Accuracy of AEZSL_LR against k": "aezsl_lr/sensitivity_k.png",
         "Seen against unseen accuracy of AEZSL, generalized": "gzsl_aezsl/seen_unseen_curve.png",
         "Probabilities of AEZSL beside the share of right names": "aezsl/reliability_curve.png",
+        "Gains of a pool over no pool, by classes present and batch": "realistic/figure.png",
         "Seen classes by their weight in the mapping": "qualitative/mapping.png",
     }
     for alt, file in files.items():
@@ -174,6 +185,14 @@ def test_probabilities_have_a_table_of_both_settings(page):
     (row,) = page[1]["confidence"].frame.to_dict("records")
     assert (row["method"], row["ece"]) == ("AEZSL, generalized", pytest.approx(4))
     assert ">ECE %<" in page[0].read_text()
+
+
+@pytest.mark.slow
+def test_pools_have_a_table_and_say_what_was_left_out(page):
+    table = page[1]["pools"]
+    assert table.ran[["name", "pool", "gain"]].values.tolist() == [["AEZSL_T", "1-4 classes", 10]]
+    assert table.others[["pool", "why"]].values.tolist() == [["all classes", "there are 928 images"]]
+    assert "there are 928 images" in page[0].read_text()
 
 
 @pytest.mark.slow

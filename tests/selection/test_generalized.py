@@ -91,7 +91,7 @@ def test_the_constant_is_the_one_of_the_same_curves(store):
     for way in raw.normalisations:
         curves = literal_curves(raw, "random", make_method("eszsl", gamma=10.0), way)
         confidence = ConfidenceSettings(calibrate=False)  # the generalized setting needs the constant in any case
-        given = {"gamma": 10.0}, settings("accuracy"), confidence, CALIBRATION, store
+        given = {"gamma": 10.0}, settings("accuracy"), confidence, CALIBRATION, store, store
         found = validated_confidence("eszsl", raw, way, *given)
         assert found.stacking.constant == choose_constant(*curves, criterion="ausuc")
 

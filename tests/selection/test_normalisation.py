@@ -42,17 +42,21 @@ def store(tmp_path):
 
 
 def literal_scores(problem, name, grid, normalisation):
-    """Of every point, the mean over folds; means and scales of the training part, all fits from their samples."""
+    """Of every point, the mean over folds; means and scales of the training part, all fits from their samples.
+
+    Classes are similar as they were given, whatever the normalisation.
+    """
     points = grid_points(grid)
     scores = np.zeros(len(points))
     folds = problem_folds(problem, SETTINGS)
     for held_out in folds:
         (X, y, S), (X_val, y_val, S_val) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
         of_features, X = fit_normaliser(normalisation["features"], X)
-        of_semantics, S = fit_normaliser(normalisation["semantics"], S)
+        of_semantics, moved = fit_normaliser(normalisation["semantics"], S)
         for p, point in enumerate(points):
-            model = make_method(name, **point).fit(X, y, S)
-            scores[p] += per_class_accuracy(y_val, model.predict(of_features(X_val), of_semantics(S_val))) / len(folds)
+            model = make_method(name, **point).fit(X, y, moved, S)
+            classifier = model.adapt(of_semantics(S_val), of_features(X_val), S_val)
+            scores[p] += per_class_accuracy(y_val, classifier.predict(of_features(X_val))) / len(folds)
     return scores
 
 

@@ -191,10 +191,10 @@ def test_paths_lead_to_the_named_folder_only(pictures):
         assert len(model.predict(rows(path, column="path"))) == 1
     assert len(model.predict(rows((folder / "hidden.png").read_bytes(), column="image"))) == 1
     for path in ("../hidden.png", "/etc/passwd", "/dev/zero", "link.png", "/none", "\0"):
-        with pytest.raises(RequestError, match="row 0: path must lie below the folder that AEZSL_IMAGE_FOLDER names"):
+        with pytest.raises(RequestError, match=r"row 0: .* below the folder that AEZSL_IMAGE_FOLDER names"):
             model.predict(rows(path, column="path"))
-    for path, reason in (("pipe.png", "not a regular file"), ("none.png", "does not exist"), (".", "not a regular")):
-        with pytest.raises(RequestError, match=rf"row 1: '.*{path[:4]}.*' is {reason}|row 1: .*{reason}") as caught:
+    for path, reason in (("pipe.png", "not a regular file"), ("none.png", "No such file"), (".", "below the folder")):
+        with pytest.raises(RequestError, match=rf"row 1: .*'{path}' .*{reason}") as caught:
             model.predict(rows("a.png", path, column="path"))
         assert str(folder) not in caught.value.message
     with pytest.raises(RequestError, match="row 1: the image cannot be read as an image"):

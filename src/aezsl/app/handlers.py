@@ -12,13 +12,17 @@ from aezsl.app.visitors import MAX_PHOTOS, Visitor
 from aezsl.app.why import explain
 from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
-from aezsl.evaluation.confidence import NONE_OF_THESE
+from aezsl.evaluation.confidence import NONE_OF_THESE, NOTHING
+from aezsl.formats.corrections import written
 from aezsl.formats.reading import composed
 from aezsl.formats.sorted_folders import sorted_places
 from aezsl.reporting.pictures import data_uri
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.photos import PHOTOS
 from aezsl.serving.requests import MAX_DESCRIPTION, MAX_IMAGE
+
+#: Photos that are said to be worth a look.
+ASKED = 3
 
 #: Names in a line of the downloaded table.
 TABLE_NAMES = 5
@@ -37,6 +41,8 @@ class Handlers:
             "example": self.example,
             "forget": self.forget,
             "scores": self.scores,
+            "sort": self.sort,
+            "corrected": self.corrected,
             "table": self.table,
             "places": self.places,
             "why": self.why,
@@ -124,6 +130,25 @@ class Handlers:
         ]
         return {"answers": refined, **about, "changed": changed}
 
+    def sort(self, visitor: Visitor, asked: Asked) -> Answer:
+        """Names of photos that belong together, where the visitor has named some; and the photos worth a look.
+
+        corrections : photo -> one of the classes, or null where it shows none of them.
+        """
+        model = self._model(asked)[0]
+        classes, photos = self._classes(asked, model), _photos(asked)
+        corrections = _corrections(asked, photos, [name for name, _ in classes])
+        answers, worth = model.sort(visitor.features(photos, model), classes, corrections, ASKED)
+        return {"answers": answers, "worth": worth}
+
+    def corrected(self, visitor: Visitor, asked: Asked) -> Answer:
+        """The visitor's corrections as the file that commands read beside the photos."""
+        photos, files, given = _photos(asked), _files(asked), asked.get("corrections")
+        if not isinstance(given, dict) or not all(isinstance(name, str | None) for name in given.values()):
+            raise DataError("expected corrections as an object of photos and their classes")
+        named = [(file, photo) for file, photo in zip(files, photos, strict=True) if photo in given]
+        return {"csv": written((file, given[photo] or NONE_OF_THESE, photo) for file, photo in named)}
+
     def table(self, visitor: Visitor, asked: Asked) -> Answer:
         """The same as CSV, which a spreadsheet opens without computing anything."""
         lines = []
@@ -142,10 +167,8 @@ class Handlers:
 
     def _named_files(self, visitor: Visitor, asked: Asked) -> list[tuple[str, str, Answer]]:
         """The file, the name and the answer of every photo."""
-        files = asked.get("files")
-        answers = self.scores(visitor, asked)["answers"]
-        if not isinstance(files, list) or len(files) != len(answers) or not all(isinstance(f, str) for f in files):
-            raise DataError("expected the name of the file of every photo")
+        files = _files(asked)
+        answers = (self.sort if "corrections" in asked else self.scores)(visitor, asked)["answers"]
         names = [", ".join(answer["said"]) or NONE_OF_THESE for answer in answers]
         return list(zip(files, names, answers, strict=True))
 
@@ -208,3 +231,21 @@ def _photos(asked: Asked) -> list[str]:
     if not isinstance(photos, list) or not all(isinstance(photo, str) for photo in photos):
         raise DataError("expected photos as a list of those that were sent before")
     return photos
+
+
+def _files(asked: Asked) -> list[str]:
+    files = asked.get("files")
+    if not isinstance(files, list) or len(files) != len(_photos(asked)) or not all(isinstance(f, str) for f in files):
+        raise DataError("expected the name of the file of every photo")
+    return files
+
+
+def _corrections(asked: Asked, photos: list[str], names: list[str]) -> dict[int, int]:
+    """Row -> number of its class."""
+    given, place = asked.get("corrections"), {photo: row for row, photo in enumerate(photos)}
+    if not isinstance(given, dict):
+        raise DataError("expected corrections as an object of photos and their classes")
+    if unknown := [name for name in given.values() if name is not None and name not in names]:
+        raise DataError(f"a photo was corrected to {unknown[0]!r}, which is not among the classes: add it")
+    numbers = {photo: NOTHING if name is None else names.index(name) for photo, name in given.items()}
+    return {place[photo]: number for photo, number in numbers.items() if photo in place}

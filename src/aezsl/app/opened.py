@@ -1,7 +1,8 @@
 """A trained model as the page asks it: photos one by one, classes as visitors edit them."""
 
 import logging
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.arrays import Array
+from aezsl.arrays import Array, digest
 from aezsl.encoders.recipe import NamedClasses
 from aezsl.errors import DataError
 from aezsl.machine.workers import small_products
 from aezsl.methods import TargetClassifier
+from aezsl.methods.heads.folder import FolderClassifier
 from aezsl.serving.requests import MAX_DESCRIPTION
 from aezsl.serving.trained import TrainedModel
 
@@ -24,6 +26,9 @@ MAX_CLASSES, MAX_NAME = 300, 200
 
 #: Vectors of descriptions, and sets of classes a model has adapted to, that are kept in memory.
 KEPT_VECTORS, KEPT_SETS = 5_000, 16
+
+#: Sets of photos that are named together and corrected, kept in memory.
+KEPT_FOLDERS = 4
 
 #: A name and a description; the page has an empty one where the model knows classes by something else than words.
 Described = tuple[str, str]
@@ -49,8 +54,11 @@ class OpenModel:
         known = trained.recipe.classes
         texts = known["text"].fillna("") if "text" in known else [""] * len(known)
         self._texts = dict(zip(known["class_name"], texts, strict=True))
-        self._vectors: dict[Described, tuple[Array, bool]] = {}  # and whether the class is a seen one
+        #: As NamedClasses has them: vectors, those given where there are such, and whether the class is a seen one.
+        self._vectors: dict[Described, tuple[Array, Array | None, bool]] = {}
         self._embedding = Lock()
+        self._folders: OrderedDict[bytes, TargetClassifier] = OrderedDict()
+        self._naming = Lock()
 
     @property
     def describable(self) -> bool:
@@ -124,10 +132,12 @@ class OpenModel:
             for part in (table[~is_named], table.loc[is_named, ["class_name"]]):
                 if len(part):
                     found = self.trained.recipe.targets(part)
-                    about = zip(found.vectors, found.seen.tolist(), strict=True)
+                    beside = [None] * len(found.names) if found.given is None else found.given
+                    about = zip(found.vectors, beside, found.seen.tolist(), strict=True)
                     self._vectors |= dict(zip((missing[i] for i in part.index), about, strict=True))
-            vectors, seen = zip(*(self._vectors[c] for c in classes), strict=True)
-        return NamedClasses([name for name, _ in classes], np.vstack(vectors), np.array(seen))
+            vectors, given, seen = zip(*(self._vectors[c] for c in classes), strict=True)
+        unmoved = None if given[0] is None else np.vstack(given)
+        return NamedClasses([name for name, _ in classes], np.vstack(vectors), unmoved, np.array(seen))
 
     def doubts(self, classes: Sequence[Described], multi: bool = False) -> list[str]:
         """Why names among checked classes should not be trusted, each in a sentence."""
@@ -140,13 +150,14 @@ class OpenModel:
 
     def adapted(self, classes: Sequence[Described]) -> TargetClassifier:
         """The classifier of checked classes; those that differ from known ones by their names alone share theirs."""
-        vectors = self.targets(classes).vectors
-        return self._adapted(vectors.shape, vectors.tobytes())
+        targets = self.targets(classes)
+        given = None if targets.given is None else targets.given.tobytes()
+        return self._adapted(targets.vectors.shape, targets.vectors.tobytes(), given)
 
-    def _adapt(self, shape: tuple[int, int], content: bytes) -> TargetClassifier:
-        vectors = np.frombuffer(content).reshape(shape)
+    def _adapt(self, shape: tuple[int, int], content: bytes, beside: bytes | None) -> TargetClassifier:
+        given = None if beside is None else np.frombuffer(beside).reshape(shape)
         with small_products():  # beside other work on the machine threads of BLAS would wait for each other
-            return self.trained.model.adapt(vectors)
+            return self.trained.model.adapt(np.frombuffer(content).reshape(shape), given=given)
 
     @property
     def says_several(self) -> bool:
@@ -161,7 +172,7 @@ class OpenModel:
         refine : learn from these rows together, where the method can; else every row is named by itself.
         multi : several classes may be true of a photo; nothing is learnt from the rows then.
         """
-        rows = self.trained.recipe.features(np.asarray(features, dtype=np.float64))
+        rows = self._rows(features)
         classifier = self.adapted(classes)
         if multi:
             return self.trained.answer_rows_each(rows, self.targets(classes), classifier).page()
@@ -169,5 +180,34 @@ class OpenModel:
             if not self._together.model.transductive:
                 raise DataError("this model names every photo by itself: choose one that learns from photos to refine")
             with small_products():
-                classifier = self._together.model.adapt(classifier.S_target, rows)
+                classifier = self._together.model.adapt(classifier.S_target, rows, self.targets(classes).given)
         return self.trained.answer_rows(rows, self.targets(classes), classifier).page()
+
+    def sort(
+        self, features: Array, classes: tuple[Described, ...], corrections: Mapping[int, int], ask: int
+    ) -> tuple[list[dict[str, Any]], list[int]]:
+        """As ``name`` of photos that belong together, some of which a visitor has named; and which to ask next.
+
+        corrections : row -> number of its class, or ``NOTHING``. Where the method learns from photos together, others
+        follow, and ``ask`` of them are worth a look.
+        """
+        rows, targets = self._rows(features), self.targets(classes)
+        with small_products():
+            adapted = self._as_folder(targets, rows)
+            answers = self.trained.answer_rows(rows, targets, adapted, corrections=corrections).page()
+            folder = adapted.folder if isinstance(adapted, FolderClassifier) else None
+            return answers, folder.ask(corrections, ask) if folder else []
+
+    def _as_folder(self, targets: NamedClasses, rows: Array) -> TargetClassifier:
+        """The classifier of photos that are named together; kept, as each correction asks for it again."""
+        key = digest(targets.vectors) + digest(rows)
+        with self._naming:
+            if key not in self._folders:
+                self._folders[key] = self._together.model.adapt(targets.vectors, rows, targets.given)
+            self._folders.move_to_end(key)
+            while len(self._folders) > KEPT_FOLDERS:
+                self._folders.popitem(last=False)
+            return self._folders[key]
+
+    def _rows(self, features: Array) -> Array:
+        return self.trained.recipe.features(np.asarray(features, dtype=np.float64))

@@ -5,14 +5,12 @@ import logging
 import signal
 import socket
 import sys
-from asyncio import TimerHandle, Transport
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import h11
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -20,19 +18,15 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from aezsl.app.handlers import Handlers
 from aezsl.app.library import Library, Place
 from aezsl.app.visitors import UnknownPhotoError, UnknownVisitorError, Visitor, Visitors
 from aezsl.errors import AezslError, DataError
+from aezsl.serving.connections import NAMES, ImpatientProtocol, read_bounded
 from aezsl.serving.requests import MAX_IMAGE, MAX_TABLE
 
 log = logging.getLogger(__name__)
-
-#: The only address that the page is served on, and names by which browsers may call it: no other site can pose as it.
-HOST = "127.0.0.1"
-NAMES = [HOST, "localhost"]
 
 PAGE = Path(__file__).parent / "page"
 
@@ -41,9 +35,6 @@ VISITOR = "X-Visitor"
 
 #: Seconds that answers under way get when the page is closed.
 PATIENCE = 5
-
-#: Seconds from the first byte of a request to its last.
-REQUEST_SECONDS = 60.0
 
 #: Nothing may be loaded from elsewhere, and no other page may frame this one.
 HEADERS = {
@@ -75,7 +66,7 @@ def make_app(library: Library) -> Starlette:
             Route("/api/lesson", server.lesson, methods=["POST"]),
             Route("/api/{question}", server.question, methods=["POST"]),
         ],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=NAMES)],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(NAMES))],
         lifespan=open_and_close,
     )
 
@@ -103,54 +94,6 @@ def _warm_up(library: Library) -> None:
         log.warning("the model cannot be loaded: %s", error)
     if torch := sys.modules.get("torch"):  # loaded where descriptions are read by a network
         torch.set_num_threads(1)  # a sentence is too little work for two threads, which wait for each other
-
-
-class ImpatientProtocol(H11Protocol):
-    """Closes a connection whose request is not whole in time; uvicorn alone would wait for ever."""
-
-    _deadline: TimerHandle | None = None
-
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Begin to wait."""
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Go on waiting, unless this was the rest."""
-        super().data_received(data)
-        self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
-        super().connection_lost(exc)
-        self._stop()
-
-    def _wait(self) -> None:
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._stop()
-        elif self._deadline is None:
-            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
-
-    def _stop(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-
-def reserve(port: int) -> socket.socket:
-    """A socket at a port of this machine; a port that is taken is refused, with one that is free."""
-    place = socket.socket()
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a page closed a moment ago does not keep it
-    try:
-        place.bind((HOST, port))
-        place.listen()  # whoever comes while the model is being loaded waits
-        return place
-    except OSError as error:
-        place.close()
-        with socket.socket() as free:
-            free.bind((HOST, 0))
-            other = free.getsockname()[1]
-        raise DataError(f"port {port} cannot be used ({error.strerror}): try --port={other}, which is free") from error
 
 
 def _file(name: str) -> Any:
@@ -210,7 +153,7 @@ class Server:
         try:
             _refuse_strangers(request)
             visitor = None if greets else self._visitors.find(request.headers.get(VISITOR, ""))
-            body = await _read(request, most)
+            body = await read_bounded(request, most)
             content = await run_in_threadpool(handle, visitor, body)
         except UnknownPhotoError as error:
             content = {"unknown_photo": str(error)}  # no error: browsers would show it to whoever looks there
@@ -247,13 +190,3 @@ def _parse(body: bytes) -> dict[str, Any]:
     if not isinstance(asked, dict):
         raise DataError(f"expected a question as an object, got {type(asked).__name__}")
     return asked
-
-
-async def _read(request: Request, most: int) -> bytes:
-    """The body, given up as soon as it is too large."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise DataError(f"at most {most // 2**20 or 1} MB can be sent at once: make it smaller")
-    return bytes(body)

@@ -15,7 +15,7 @@ from aezsl.arrays import Array
 from aezsl.errors import DataError
 
 #: What is kept at most: visitors, those longest away go first; photos and collections of each, the oldest go first.
-MAX_VISITORS, MAX_PHOTOS, MAX_LESSONS = 200, 100, 8
+MAX_VISITORS, MAX_PHOTOS, MAX_LESSONS = 100, 1_000, 8
 
 
 class UnknownVisitorError(DataError):

@@ -32,7 +32,9 @@ def explain(
         covers = [_covered(model, classifier.parts["shares"][place]) for place in places]
         return {"covers": dict(zip((first, second), covers, strict=True))}
     rows = model.trained.recipe.features(np.asarray(features[None], dtype=np.float64))
-    sides = [_neighbours(model, classifier.S_target[place]) for place in places]
+    targets = model.targets(classes)
+    vectors = targets.vectors if targets.given is None else targets.given
+    sides = [_neighbours(model, vectors[place]) for place in places]
     together = sorted({name for side in sides for name, _ in side})
     likeness = _likeness(model, rows, together)
     near = {
@@ -59,11 +61,12 @@ def _covered(model: OpenModel, shares: Array) -> list[str]:
 
 
 def _neighbours(model: OpenModel, vector: Array) -> list[tuple[str, float]]:
-    """The seen classes whose semantics are nearest, with their cosines."""
+    """The seen classes whose semantics, as they were given, are nearest, with their cosines."""
     seen = model.names("seen")
     recipe = model.trained.recipe
     chosen = (recipe.classes["role"] == "seen").to_numpy()
-    cosines = seen_cosines(recipe.semantics(recipe.class_vectors[chosen].astype(np.float64)), vector)
+    normalised, given = recipe.described(recipe.class_vectors[chosen])
+    cosines = seen_cosines(normalised if given is None else given, vector)
     return [(seen[s], float(cosines[s])) for s in np.argsort(-cosines, kind="stable")[:NEIGHBOURS]]
 
 
@@ -71,7 +74,7 @@ def _likeness(model: OpenModel, rows: Array, seen: list[str]) -> dict[str, float
     """How much a photo (1, d) looks like some seen classes to the same model: shares of one among them."""
     known = model.trained.recipe.classes.set_index("class_name").loc[seen].reset_index()
     targets = model.trained.recipe.targets(known[["class_name"]])
-    ranking = model.trained.model.adapt(targets.vectors).rank(rows, len(seen))
+    ranking = model.trained.model.adapt(targets.vectors, given=targets.given).rank(rows, len(seen))
     answers = model.trained.answers(ranking, seen)
     return dict(zip(answers.names[0], answers.probabilities[0].tolist(), strict=True))
 

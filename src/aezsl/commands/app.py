@@ -30,8 +30,9 @@ def app(env: str | None, params: dict[str, Any], port: int) -> None:
 
     With an environment or parameters it opens on the trained model that they name.
     """
-    from aezsl.app.server import HOST, reserve, serve
+    from aezsl.app.server import serve
     from aezsl.errors import AezslError
+    from aezsl.serving.connections import HOST, reserve
 
     try:
         with reserve(port) as listening:  # first of all: whoever has to choose another port learns it at once

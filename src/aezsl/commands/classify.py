@@ -13,30 +13,30 @@ import click
 if TYPE_CHECKING:
     from aezsl.serving.one_photo import Named
 
-_LABELS = click.option("--labels", help='The names to choose among: "a red fox, a melon".')
-_LABELS_FILE = click.option(
+LABELS = click.option("--labels", help='The names to choose among: "a red fox, a melon".')
+LABELS_FILE = click.option(
     "--labels-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file with one name per line, or a table with class_name and description.",
 )
-_MODEL = click.option(
+MODEL = click.option(
     "--model", help="photos (needs no training), a method that has been trained here, or the file of a model. [photos]"
 )
 _MULTI = click.option(
     "--multi", is_flag=True, help="Several labels may be true: every label has a probability of its own, yes or no."
 )
-_DEVICE = click.option("--device", default="auto", show_default=True, help="As feature_extraction.device.")
+DEVICE = click.option("--device", default="auto", show_default=True, help="As feature_extraction.device.")
 
 
 @click.command()
 @click.argument("image")
-@_LABELS
-@_LABELS_FILE
-@_MODEL
+@LABELS
+@LABELS_FILE
+@MODEL
 @click.option("--top", type=click.IntRange(min=1), help="How many labels to print per image. [all]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @_MULTI
-@_DEVICE
+@DEVICE
 def classify(
     image: str,
     labels: str | None,
@@ -52,7 +52,7 @@ def classify(
     Where the best one is too improbable, its group stands before them, or "none of these". Labels have groups by a
     column group of --labels-file, or where WordNet has them. A folder is named image by image.
     """
-    named = _name(image, labels, labels_file, model, device, together=False, multi=multi)
+    named = name_photos(image, labels, labels_file, model, device, together=False, multi=multi)
     lines = named.answers.best(top).labels(named.none)
     if as_json:
         answers: Any = dict(zip(named.paths, lines, strict=True)) if Path(image).is_dir() else lines[0]
@@ -69,9 +69,9 @@ def classify(
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@_LABELS
-@_LABELS_FILE
-@_MODEL
+@LABELS
+@LABELS_FILE
+@MODEL
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--csv", "as_csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the names to this file.")
 @click.option(
@@ -81,7 +81,7 @@ def classify(
 @click.option("--undo", is_flag=True, help="Bring photos back that --sort move has moved to the folder of --to.")
 @click.option("--alone", is_flag=True, help="Name every photo by itself, not the folder as a whole.")
 @_MULTI
-@_DEVICE
+@DEVICE
 def name(
     folder: Path,
     labels: str | None,
@@ -107,7 +107,7 @@ def name(
         except AezslError as error:
             raise click.ClickException(str(error)) from error
         return
-    named = _name(str(folder), labels, labels_file, model, device, together=not alone, multi=multi)
+    named = name_photos(str(folder), labels, labels_file, model, device, together=not alone, multi=multi)
     if as_json:
         lines = dict(zip(named.paths, named.answers.labels(named.none), strict=True))
         click.echo(json.dumps(lines, indent=2, ensure_ascii=False))
@@ -121,7 +121,7 @@ def name(
     _end(named)
 
 
-def _name(
+def name_photos(
     images: str,
     labels: str | None,
     labels_file: Path | None,
@@ -129,25 +129,32 @@ def _name(
     device: str,
     together: bool,
     multi: bool,
+    ask: int = 0,
 ) -> "Named":
+    """Names of a photo or a folder as the options say; what a user should know is printed."""
     from aezsl.errors import AezslError
     from aezsl.serving.one_photo import name_one_photo
 
-    if (labels is None) == (labels_file is None):
-        raise click.UsageError("give the names to choose among by --labels or by --labels-file, one of the two")
+    given = given_labels(labels, labels_file)
     try:
-        given = labels if labels_file is None else _read_labels(labels_file)
         with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
             named = name_one_photo(Path(images), given, model, device, multi)
             if named is None:
                 from aezsl.serving.zero_shot import name_images
 
-                named = name_images(Path(images), given or "", model, device, together, multi)
+                named = name_images(Path(images), given, model, device, together, multi, ask)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
     for warning in named.warnings:
         click.echo(f"note: {warning}", err=True)
     return named
+
+
+def given_labels(labels: str | None, labels_file: Path | None) -> Any:
+    """What one of the two options gives."""
+    if (labels is None) == (labels_file is None):
+        raise click.UsageError("give the names to choose among by --labels or by --labels-file, one of the two")
+    return labels if labels_file is None else _read_labels(labels_file)
 
 
 def _read_labels(path: Path) -> Any:
@@ -162,8 +169,13 @@ def _rows(named: "Named") -> list[tuple[str, str, str, str]]:
     columns = named.shown, answers.texts(named.none), answers.sureness, answers.said(named.none), answers.names.tolist()
     mentioned = zip(answers.names[range(len(answers.names)), answers.groups.best], *columns, strict=True)
     return [
-        (path, text, f"{share:.0%}", next((one for one in names if one not in said and one != best), ""))
-        for best, path, text, share, said, names in mentioned
+        (
+            path,
+            text,
+            "corrected" if row in named.corrected else f"{share:.0%}",
+            next((one for one in names if one not in said and one != best), ""),
+        )
+        for row, (best, path, text, share, said, names) in enumerate(mentioned)
     ]
 
 

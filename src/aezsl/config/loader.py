@@ -68,10 +68,12 @@ class ConfigLoader(OmegaConfigLoader):
         """As Kedro's; parameters are complete, and what cannot be read or resolved is told in a sentence."""
         try:
             value = super().__getitem__(key)
-        except (OmegaConfBaseException, yaml.YAMLError, ValueError) as error:
+        except (OmegaConfBaseException, yaml.YAMLError, ValueError, RecursionError) as error:
             if isinstance(own := _first_cause(error), AezslError):
                 raise own from error
             reason = " ".join(str(error).split())
+            if isinstance(error, RecursionError) or "maximum recursion" in reason:
+                reason = "a value holds itself, by an anchor & and *"
             raise ParameterError(f"{key} of conf and --params cannot be read ({reason})") from error
         if key == "parameters" and key not in self:
             env = self.env or self.default_run_env

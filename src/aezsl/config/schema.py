@@ -34,7 +34,9 @@ def shared_sections() -> dict[str, type[Settings]]:
     from aezsl.pipelines.ingestion.nodes import IngestionSettings, SplitSettings
     from aezsl.pipelines.photos.nodes import PhotosSettings
     from aezsl.pipelines.photos.own import OwnSettings
+    from aezsl.pipelines.realistic.nodes import RealisticSettings
     from aezsl.pipelines.sensitivity.nodes import SensitivitySettings
+    from aezsl.reporting.chosen import TableSettings
     from aezsl.reporting.explanations import QualitativeSettings
     from aezsl.reporting.formatting import ReportSettings
     from aezsl.reporting.gallery import GallerySettings
@@ -57,8 +59,10 @@ def shared_sections() -> dict[str, type[Settings]]:
         "predict": PredictSettings,
         "export": ExportSettings,
         "report": ReportSettings,
+        "table": TableSettings,
         "qualitative": QualitativeSettings,
         "sensitivity": SensitivitySettings,
+        "realistic": RealisticSettings,
         "end_to_end": EndToEndSettings,
     }
 

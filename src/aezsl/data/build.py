@@ -15,6 +15,7 @@ from aezsl.data.normalise import (
     Steps,
     fit_normaliser,
     fit_normaliser_in_blocks,
+    given_beside,
     listed_alternatives,
 )
 from aezsl.data.problem import BLOCK, Problem
@@ -100,6 +101,7 @@ def build_problem(
         feature_normaliser,
         semantic_normaliser,
         ways,
+        given=given_beside(steps["semantics"], S),
     )
 
 

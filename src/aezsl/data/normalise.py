@@ -1,5 +1,6 @@
 """Normalisation whose statistics are learnt once, from training data, and kept for whatever comes later."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -13,6 +14,11 @@ from aezsl.kinds import Settings
 
 #: sqrt: signed root. centre: minus the mean. standardise: unit variance, then centre. l2: rows of unit length.
 STEPS = ("sqrt", "centre", "standardise", "l2")
+
+#: A step that joins blocks of columns, as ``join_step`` writes it: ``text&gloss@0:384,384:768;cupl@768:1152``.
+GROUP = r"[\w&]+@\d+:\d+(,\d+:\d+)*"
+JOIN = re.compile(f"{GROUP}(;{GROUP})*")
+Block = tuple[int, int]
 
 
 #: One way to normalise, or a list of alternatives; on the command line, where commas separate parameters, steps are
@@ -64,9 +70,34 @@ def listed_alternatives(steps: Steps) -> list[list[str]]:
     return [[step for step in steps if isinstance(step, str)]]
 
 
+def join_step(groups: Sequence[tuple[str, Sequence[Block]]]) -> str:
+    """The step that takes the mean of the blocks of columns of every group, each block and mean at unit length.
+
+    The means stand side by side. groups : name and blocks, from a column to the one before another.
+    """
+    return ";".join(f"{name}@{','.join(f'{a}:{b}' for a, b in blocks)}" for name, blocks in groups)
+
+
+def _groups(step: str) -> list[list[Block]]:
+    """The blocks of columns of every group of a step that joins some."""
+    found = []
+    for group in step.split(";"):
+        ends = [block.split(":") for block in group.partition("@")[2].split(",")]
+        found.append([(int(a), int(b)) for a, b in ends])
+    return found
+
+
 def moving_steps(steps: Sequence[str]) -> list[str]:
     """The steps that change directions, and not only lengths."""
     return [step for step in steps if step != "l2"]
+
+
+def given_beside(steps: Sequence[str], S: Array) -> Array | None:
+    """Semantics S (C, a) as they were given, at unit length: what similarity of classes is measured by.
+
+    None where the steps keep directions, so that the normalised semantics say the same.
+    """
+    return unit_rows(S) if moving_steps(steps) else None
 
 
 def steps_text(steps: Sequence[str]) -> str:
@@ -98,7 +129,15 @@ class Normaliser:
             )
 
     def check_width(self, width: int) -> None:
-        """Refuse statistics that are not one finite number for each of ``width`` columns; no scale may be zero."""
+        """Refuse statistics that are not one finite number for each of ``width`` columns; no scale may be zero.
+
+        A step that joins columns leaves fewer of them.
+        """
+        for step in filter(JOIN.fullmatch, self.steps):
+            groups = _groups(step)
+            if any(not 0 <= a < b <= width or b - a != own[0][1] - own[0][0] for own in groups for a, b in own):
+                raise DataError(f"the step {step} of a normalisation does not fit {width} columns")
+            width = sum(own[0][1] - own[0][0] for own in groups)
         for name, values in self.statistics.items():
             usable = values.shape == (width,) and values.dtype.kind == "f" and np.isfinite(values).all()
             if not usable or (name.endswith("_scale") and not (values > 0).all()):
@@ -157,7 +196,7 @@ def fit_normaliser_in_blocks(steps: Sequence[str], blocks: Callable[[], Iterable
 
 def check_step(step: str) -> None:
     """Refuse what is not a step."""
-    if step not in STEPS:
+    if step not in STEPS and not JOIN.fullmatch(step):
         raise DataError(f"unknown normalisation step {step!r}; expected a list of: {', '.join(STEPS)}")
 
 
@@ -167,6 +206,9 @@ def _apply(step: str, rows: Array, mean: Array | None, scale: Array | None) -> A
         return rooted
     if step == "l2":
         return unit_rows(rows)
+    if step not in STEPS:
+        means = [np.mean([unit_rows(rows[:, a:b]) for a, b in own], axis=0) for own in _groups(step)]
+        return np.hstack([unit_rows(mean) for mean in means])
     if scale is not None:
         rows = rows / scale
     return rows if mean is None else rows - mean

@@ -5,17 +5,26 @@ import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
-from aezsl.data.normalise import NOTHING, PARTS, Normalisation, Normaliser, fit_normaliser, in_words
+from aezsl.data.normalise import NOTHING, PARTS, Normalisation, Normaliser, fit_normaliser, given_beside, in_words
 from aezsl.data.once import Once
 from aezsl.errors import DataError
 
 #: Rows that are handled together where a matrix may be too large for memory.
 BLOCK = 2048
+
+
+class SeenArrays(NamedTuple):
+    """Seen classes and their samples."""
+
+    X: Array  # (n, d)
+    y: Labels  # (n,) row numbers of S
+    S: Array  # (Cs, a)
+    given: Array | None = None  # (Cs, b) semantics as they were given, where S has been moved
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,8 @@ class Problem:
     feature_normaliser: Normaliser = field(default_factory=Normaliser)  # what the features have been through
     semantic_normaliser: Normaliser = field(default_factory=Normaliser)
     ways: dict[str, list[list[str]]] = field(default_factory=dict)  # alternatives for each of PARTS, or none at all
+    #: (Cs + Ct, a) semantics of seen and unseen classes as they were given, where normalised ones point elsewhere
+    given: Array | None = None
     shared: Once = field(default_factory=Once, repr=False, compare=False)  # decompositions that all methods use
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -53,6 +64,21 @@ class Problem:
     def S_target(self) -> Array:
         """Semantics of the classes among which test images are told apart."""
         return self.S_unseen if self.setting == "zsl" else np.vstack([self.S_seen, self.S_unseen])
+
+    @property
+    def given_seen(self) -> Array | None:
+        """As they were given, the semantics of the seen classes; None where S_seen are."""
+        return None if self.given is None else self.given[: len(self.S_seen)]
+
+    @property
+    def given_target(self) -> Array | None:
+        """The same of the classes among which test images are told apart."""
+        return None if self.given is None else self.given[len(self.S_seen) if self.setting == "zsl" else 0 :]
+
+    @property
+    def seen_data(self) -> SeenArrays:
+        """What methods learn from."""
+        return SeenArrays(self.X_train, self.y_train, self.S_seen, self.given_seen)
 
     @property
     def target_names(self) -> list[str]:
@@ -83,7 +109,9 @@ class Problem:
     def _fingerprints(self) -> tuple[str, str]:
         """Digests of the seen data and of all data, computed once: features may be a file larger than the memory."""
         digest, found = hashlib.sha256(), []
-        for arrays in ((self.X_train, self.y_train, self.S_seen), (self.X_test, self.y_test, self.S_unseen)):
+        given = [] if self.given is None else [self.given[: len(self.S_seen)], self.given[len(self.S_seen) :]]
+        seen, test = [self.X_train, self.y_train, self.S_seen], [self.X_test, self.y_test, self.S_unseen]
+        for arrays in (seen + given[:1], test + given[1:]):
             for array in arrays:
                 for i in range(0, len(array), BLOCK):
                     digest.update(np.ascontiguousarray(array[i : i + BLOCK]).data)
@@ -123,6 +151,7 @@ class Problem:
 
         feature_normaliser, X_train, X_test = self.shared(("features", features), fit)
         semantic_normaliser, S_seen = fit_normaliser(semantics, self.S_seen)
+        given = given_beside(semantics, np.vstack([self.S_seen, self.S_unseen]))
         return replace(
             self,
             X_train=X_train,
@@ -132,6 +161,7 @@ class Problem:
             feature_normaliser=feature_normaliser,
             semantic_normaliser=semantic_normaliser,
             ways={},
+            given=given,
             shared=Once(),
         )
 

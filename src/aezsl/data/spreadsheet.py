@@ -19,6 +19,11 @@ def escaped(text: str) -> str:
     return f"'{text}" if any(part.lstrip(" ").startswith(FORMULA) for part in [text, *parts]) else text
 
 
+def unescaped(text: str) -> str:
+    """What ``escaped`` was given."""
+    return text[1:] if text[:1] == "'" and escaped(text[1:]) == text else text
+
+
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """The table with an apostrophe before text that a spreadsheet would compute; numbers stay as they are."""
     return _mapped(table, escaped)
@@ -26,7 +31,7 @@ def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
 
 def unescape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """What ``escape_formulas`` was given."""
-    return _mapped(table, lambda text: text[1:] if text[:1] == "'" and escaped(text[1:]) == text else text)
+    return _mapped(table, unescaped)
 
 
 def markdown_cell(text: str) -> str:

@@ -14,7 +14,7 @@ import aezsl
 from aezsl.encoders.images.preprocessing import LITE_SIZES
 from aezsl.errors import NotReadyError
 from aezsl.machine.files import folder_of_this_process, folder_written_whole
-from aezsl.serving.model_file import check_name, register, save_trained
+from aezsl.serving.model_file import MODEL_FILE, check_name, register, save_trained
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def model_parts(trained: TrainedModel, beside: Path) -> Iterator[dict[str, Any]]
 
     beside : a file or folder beside which the arrays are kept meanwhile.
     """
-    from aezsl.serving.service import MODEL_FILE, make_signature
+    from aezsl.serving.service import make_signature
 
     with folder_of_this_process(beside) as place:
         arrays = place / "model"  # the model keeps this name, which must not be that of something half-written
@@ -73,8 +73,8 @@ class MlflowModelDataset(AbstractDataset[TrainedModel, Any]):
     """A folder in MLflow's format, with signature and example.
 
     It holds the arrays of model and recipe, the code that reads them (a copy of this package) and the versions of
-    what that code needs, but no pickle: ``mlflow.pyfunc.load_model(folder)``, or
-    ``mlflow models serve --model-uri folder --env-manager local``. How to ask it: see ``aezsl.serving.service``.
+    what that code needs, but no pickle: ``mlflow.pyfunc.load_model(folder)``, or ``aezsl serve folder``, which runs
+    none of that code. How to ask it: see ``aezsl.serving.service``.
 
     register : the name under which MLflow's model registry gets a copy, as a new version; none without.
     """

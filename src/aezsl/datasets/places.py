@@ -10,7 +10,7 @@ from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, VectorSet
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
-from aezsl.selection import SelectionStore
+from aezsl.selection import SelectionStore, SelectionStores
 
 T = TypeVar("T")
 
@@ -70,6 +70,23 @@ class SelectionDataset(PlaceDataset[SelectionStore]):
 
     why = "the table is written by the selection itself"
     opens = SelectionStore
+
+
+class SelectionsDataset(ReadOnlyDataset[SelectionStores]):
+    """Stores of many selections or measurements, one file each; ``pattern`` says where, with ``{}`` for the name."""
+
+    why = "the tables are written by the node that makes them"
+
+    def __init__(self, *, filepath: str, pattern: str, metadata: dict[str, Any] | None = None) -> None:
+        super().__init__(metadata=metadata)
+        self._stores = SelectionStores(filepath, pattern)
+
+    def load(self) -> SelectionStores:
+        """The folder."""
+        return self._stores
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._stores.folder), "pattern": self._stores.pattern}
 
 
 class MappedArraysDataset(PlaceDataset[MappedArrays | None]):

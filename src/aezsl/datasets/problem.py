@@ -14,7 +14,7 @@ from aezsl.errors import DataError
 from aezsl.formats.npz import check_unchanged, load_npz, save_npz
 
 #: Raised when files of an older version cannot be read any more.
-VERSION = 3
+VERSION = 4
 
 #: Matrices that lie in mapped files of their own where the problem has a store.
 FEATURES = ("X_train", "X_test")
@@ -45,6 +45,8 @@ class ProblemDataset(AbstractDataset[Problem, Problem]):
         """Write the file, whole or not at all."""
         header: dict[str, Any] = {name: getattr(data, name) for name in ("setting", *LISTS, "ways")}
         arrays = {name: getattr(data, name) for name in ARRAYS if self._mapped is None or name not in FEATURES}
+        if data.given is not None:
+            arrays["given"] = data.given
         for name in NORMALISERS:
             normaliser: Normaliser = getattr(data, name)
             header[name] = list(normaliser.steps)
@@ -66,7 +68,7 @@ class ProblemDataset(AbstractDataset[Problem, Problem]):
         if missing := [name for name in ARRAYS if name not in arrays]:
             raise DataError(f"{self._filepath} has no {', '.join(missing)}: run the pipeline without --from-nodes")
         parts: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
-        parts |= {name: header[name] for name in ("setting", *LISTS, "ways")}
+        parts |= {name: header[name] for name in ("setting", *LISTS, "ways")} | {"given": arrays.get("given")}
         problem = Problem(**parts | {name: _normaliser(name, header, arrays) for name in NORMALISERS})
         if problem.fingerprint != header["fingerprint"]:
             raise DataError(

@@ -38,6 +38,8 @@ def assemble_problem(
     n_classes = len(classes)
     classes, split = drop_undescribed(semantics, classes, split)
     ways = normalise.alternatives()
+    joins = semantics.config.get("joins", [[]])
+    ways["semantics"] = [[*join, *steps] for join in joins for steps in ways["semantics"]]
     problem = build_problem(features, semantics, classes, split, ways, setting, list(unreadable), store, least_seen)
     summary = {
         **problem.summary(),

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.benchmark import ROLES
-from aezsl.data.normalise import Normaliser
+from aezsl.data.normalise import Normaliser, given_beside
 from aezsl.data.problem import Problem
 from aezsl.encoders.class_groups import class_groups, plain_name
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.images.settings import JOINED_BY, ExtractionSettings, OneBackbone
 from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.pretrained import found_near
-from aezsl.encoders.texts.semantics import KINDS, embed_classes
+from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL
+from aezsl.encoders.texts.semantics import KINDS, check_sources, embed_classes
 from aezsl.errors import DataError
 from aezsl.evaluation.groups import Groups
 
@@ -119,8 +121,13 @@ class Recipe:
             raise DataError(
                 f"class {names[int(lost.argmax())]!r} has no vector in the files of this model: describe it"
             )
-        made = self.semantics(vectors.astype(np.float64))
-        return NamedClasses(names, made, self._are_seen(names, vectors), class_groups(classes, self.classes))
+        seen, groups = self._are_seen(names, vectors), class_groups(classes, self.classes)
+        return NamedClasses(names, *self.described(vectors), seen, groups)
+
+    def described(self, vectors: Array) -> tuple[Array, Array | None]:
+        """Class vectors (C, a) normalised as in training, and as they are where similarity is measured by these."""
+        vectors = vectors.astype(np.float64)
+        return self.semantics(vectors), given_beside(self.semantics.steps, vectors)
 
     def _are_seen(self, names: Sequence[str], vectors: Array) -> Mask:
         """Which classes are seen ones of training: by their names, or by their vectors before normalisation."""
@@ -206,6 +213,15 @@ class Recipe:
         recipe.check()
         return recipe
 
+    def _check_settings(self) -> None:
+        """Refuse settings that no source and no backbone has."""
+        check_sources(self.sources)
+        for part in self.backbone["parts"]:
+            try:
+                OneBackbone(**part)
+            except ValidationError as error:
+                raise DataError(f"{error.errors()[0]['loc'][0]} of a backbone is not what it may be") from error
+
     def check(self) -> None:
         """Refuse parts that do not fit together."""
         for name, array in (("class_vectors", self.class_vectors), ("example", self.example)):
@@ -227,8 +243,22 @@ class Recipe:
             raise DataError(f"sources of semantics must each have a kind of: {', '.join(KINDS)}")
         if not isinstance(self.attribute_names, list) or not all(map(_is_name, self.attribute_names)):
             raise DataError("attribute names must be a list of names")
+        self._check_settings()
+        if not all(map(_reads_what_it_knows, self.sources)):
+            raise DataError("a source of semantics names a file or an encoder without saying which content it had")
         self.features.check_width(self.example.shape[1])
         self.semantics.check_width(self.class_vectors.shape[1])
+
+
+def _reads_what_it_knows(source: dict[str, Any]) -> bool:
+    """Whether all that a source reads has a digest in the recipe: what has another content is refused unread.
+
+    Otherwise a stranger's model could name any file of its user, and errors could tell what stands in it.
+    """
+    read = {source.get(name) for name in ("encoder", "descriptions", "path")} - {None, MINILM, MULTILINGUAL}
+    known = isinstance(source.get("fingerprint"), str) and bool(source["fingerprint"])
+    # A file of templates has been read by training.
+    return not isinstance(source.get("templates"), str) and (known or not (read or source["kind"] == "wordnet"))
 
 
 def _is_name(value: object) -> bool:
@@ -241,6 +271,7 @@ class NamedClasses:
 
     names: list[str]
     vectors: Array  # (C, a) normalised as in training
+    given: Array | None  # (C, a) as they were given, where normalised ones point elsewhere
     seen: Mask  # (C,) whether training had images of the class
     groups: Groups | None = None
 

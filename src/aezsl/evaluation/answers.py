@@ -4,7 +4,7 @@ A ``score`` is the method's own; a ``probability`` is what it means (see ``aezsl
 several labels may be true ``yes_no``). Where classes have groups, a group may name an image (``groups``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aezsl.arrays import Array, Mask
-from aezsl.evaluation.confidence import NONE_OF_THESE, probabilities
+from aezsl.evaluation.confidence import NONE_OF_THESE, NOTHING, probabilities
 from aezsl.evaluation.groups import BackOff, Groups
 from aezsl.evaluation.ranking import Ranking, top_k
 from aezsl.evaluation.yes_no import YES
@@ -58,6 +58,30 @@ class Answers:
         few = np.s_[:, :top]
         cut = {key: getattr(self, key)[few] for key in ("names", "classes", "scores", "probabilities")}
         return replace(self, **cut)
+
+    def corrected(
+        self, corrections: Mapping[int, int], called: Sequence[str], nothing: Array | None = None
+    ) -> "Answers":
+        """The same where somebody has named some images: row -> number of its class, or ``NOTHING``.
+
+        called : the names of all classes. nothing : (n,) the probability that an image shows none of them, where known.
+        """
+        names, classes = self.names.copy(), self.classes.copy()
+        shares, is_none, group = self.probabilities.copy(), self.none_of_these.copy(), self.groups.group.copy()
+        if nothing is not None:
+            shares *= 1 - nothing[:, None]
+            is_none |= nothing >= shares[:, 0]
+        for row, number in corrections.items():
+            shares[row], is_none[row], group[row] = 0.0, number == NOTHING, NOTHING
+            if number != NOTHING:
+                if number not in classes[row]:  # it was behind the best few
+                    classes[row, -1] = number
+                order = np.argsort(classes[row] != number, kind="stable")
+                classes[row], names[row] = classes[row, order], names[row, order]
+                names[row, 0], shares[row, 0] = called[number], 1.0
+        group[is_none] = NOTHING
+        groups = replace(self.groups, group=group)
+        return replace(self, names=names, classes=classes, probabilities=shares, none_of_these=is_none, groups=groups)
 
     @property
     def predicted(self) -> NDArray[np.object_]:

@@ -35,6 +35,8 @@ SHARING = 20
 
 #: How an image is called that shows none of the classes.
 NONE_OF_THESE = "none of these"
+#: Its number, where labels have numbers.
+NOTHING = -1
 
 #: Temperatures are sought from a hundredth of the scores' deviation to a hundred times that.
 WIDEST = 100.0

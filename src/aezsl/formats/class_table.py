@@ -42,6 +42,8 @@ SAVE_AGAIN = "save it again as CSV in UTF-8, texts with commas or line ends in d
 SIGNS = " .()'’-_\u200c\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 #: Bytes of the name of a file or folder.
 LONGEST = 255
+#: What a description begins with that nobody has read yet.
+DRAFT = "DRAFT: "
 #: Attributes that the log names with their ranges.
 SHOWN = 12
 
@@ -212,8 +214,16 @@ def _texts(path: Path, table: pd.DataFrame) -> list[str] | None:
         return None
     texts = list(table[columns[0]])
     if missing := [name for name, text in zip(table["class_name"], texts, strict=True) if not text]:
-        raise DataError(f"{path}: no {columns[0]} of {first_few(missing)}")
-    return texts
+        raise DataError(f"{path}: no {columns[0]} of {first_few(missing)}; {drafted_by(missing)}")
+    if drafts := [name for name, text in zip(table["class_name"], texts, strict=True) if text.startswith(DRAFT)]:
+        what = "%s: the descriptions of %s are drafts: read and edit them, then delete %r"
+        log.warning(what, path, first_few(drafts), DRAFT.strip())
+    return [text.removeprefix(DRAFT) for text in texts]
+
+
+def drafted_by(names: Sequence[str]) -> str:
+    """The end of a sentence: the command that drafts descriptions of these classes."""
+    return f'kedro describe "{", ".join(names[:3])}{", ..." if len(names) > 3 else ""}" drafts some'
 
 
 def _attributes(path: Path, table: pd.DataFrame) -> pd.DataFrame | None:

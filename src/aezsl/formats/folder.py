@@ -1,5 +1,6 @@
 """Your own images: a folder per class and a table that describes the classes."""
 
+import logging
 from pathlib import Path
 
 import pandas as pd
@@ -7,10 +8,12 @@ import pandas as pd
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
 from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.class_table import check_roles, folder_of, read_class_table
+from aezsl.formats.class_table import check_roles, drafted_by, folder_of, read_class_table
 from aezsl.formats.image_folders import ImageFolders
 from aezsl.formats.images import IMAGE_SUFFIXES
-from aezsl.formats.reading import check_known, composed, first_few, image_table
+from aezsl.formats.reading import alike_as, check_known, composed, first_few, image_table
+
+log = logging.getLogger(__name__)
 
 #: Folders of images whose class is not known: these below images, or beside it with or without the underscore.
 UNLABELLED = ("_unlabelled", "_unlabeled")
@@ -31,8 +34,11 @@ class Folder(BenchmarkFormat):
         classes, attribute_names = read_class_table(path)
         check_roles(path, classes)
         if not {"text", "attributes"} & set(classes.columns):
-            raise DataError(f"{path} describes nothing: add a column description, or columns of numbers")
+            drafted = drafted_by(classes["class_name"].tolist())
+            raise DataError(f"{path} describes nothing: add a column description ({drafted}), or columns of numbers")
         names = list(classes["class_name"])
+        if "text" in classes and (bare := _named_only(classes)):
+            log.warning("%s: %s have a name and no more; %s", path, first_few(bare), drafted_by(bare))
         images = self._images(path, names)
         of_seen = [name for name, role in zip(names, classes["role"], strict=True) if role == "seen"]
         if bare := sorted(set(of_seen) - set(images["class_name"].dropna())):
@@ -77,3 +83,9 @@ class Folder(BenchmarkFormat):
                 listing.pass_over("folders beside images", self.root / name)
         places: list[tuple[str, str | None]] = [(place, name) for name in names for place in by_class.get(name, [])]
         return places + [(place, None) for place in unlabelled]
+
+
+def _named_only(classes: pd.DataFrame) -> list[str]:
+    """The classes whose description is their name."""
+    pairs = zip(classes["class_name"], classes["text"], strict=True)
+    return [name for name, text in pairs if alike_as(text) == alike_as(name.replace("_", " "))]

@@ -2,14 +2,15 @@
 
 import logging
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
 from aezsl.errors import DataError
 from aezsl.formats.class_table import read_class_table
+from aezsl.formats.corrections import CORRECTIONS, read_corrections
 from aezsl.formats.images import IMAGE_SUFFIXES
 from aezsl.formats.reading import first_few, image_table, reading
 
@@ -187,6 +188,8 @@ class NewImages:
     images: pd.DataFrame
     classes: pd.DataFrame | None  # None: the unseen classes of training
     attribute_names: tuple[str, ...] = ()
+    corrections: Mapping[str, str] = field(default_factory=dict)  # image_id -> the class that somebody gave it
+    doubts: tuple[str, ...] = ()  # which corrections are passed over
 
 
 def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
@@ -194,20 +197,23 @@ def read_new_images(folder: Path, classes: Path | None = None) -> NewImages:
 
     classes : a table like classes.csv, roles not needed. Without it ``classes.csv`` in the folder if it is there, else
         the unseen classes of training. A table without descriptions chooses among the classes of training by name.
+    ``corrections.csv`` in the folder is read, too.
     """
     require_folder(folder)
     table = classes or folder / "classes.csv"
-    listing = ImageFolders(folder, [table, folder / "classes.csv"])
+    listing = ImageFolders(folder, [table, folder / "classes.csv", folder / CORRECTIONS])
     files = listing.images_below(folder)
     listing.log_rest()
     if not files:
         raise DataError(f"{folder} has no images: expected {', '.join(IMAGE_SUFFIXES)}")
     images = image_table(folder, files, [None] * len(files))
+    corrections, doubts = read_corrections(folder).names()
+    about = {name: corrections[name] for name in corrections if name in set(files)}, tuple(doubts)
     if classes is None and not os.path.lexists(table):
-        return NewImages(images, None)
+        return NewImages(images, None, (), *about)
     if not os.path.lexists(table):
         raise DataError(f"no table of classes at {table}: give it as --params=predict.classes=...")
-    return NewImages(images, *read_class_table(table))
+    return NewImages(images, *read_class_table(table), *about)
 
 
 def require_folder(folder: Path) -> None:

@@ -4,8 +4,9 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from aezsl.machine.files import written_whole
 
 HEADER = "header"
 #: Bytes of the header at most: four for every character.
-MAX_HEADER = 64 * 1024 * 1024
+MAX_HEADER = 32 * 1024 * 1024
 #: The entry of the header that changes with anything else in the file.
 DIGEST = "digest"
 
@@ -70,13 +71,29 @@ def _check_directory(path: Path) -> None:
     """
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
+        _check_members(members, path.stat().st_size)
+        for member in members:
+            with archive.open(member) as file:
+                _check_array(file, member)
+
+
+def _check_array(file: IO[bytes], member: zipfile.ZipInfo) -> None:
+    """Refuse an array that has other bytes than its shape and its type say; numpy would make room for all of them."""
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if dtype.hasobject or prod(shape) * dtype.itemsize != member.file_size - file.tell():
+        raise ValueError(f"{member.filename} is no array of the size that it says")
+
+
+def _check_members(members: Sequence[zipfile.ZipInfo], size: int) -> None:
     names = [member.filename for member in members]
     if len(set(names)) < len(names) or not all(name.endswith(".npy") for name in names):
         raise ValueError("its members are not arrays, each once")
     stored = (member.compress_type == zipfile.ZIP_STORED for member in members)
     if not all(stored) or any(member.file_size != member.compress_size for member in members):
         raise ValueError("a member is compressed")
-    if sum(member.file_size for member in members) > path.stat().st_size:
+    if sum(member.file_size for member in members) > size:
         raise ValueError("its members are larger than the file")
     if any(member.file_size > MAX_HEADER for member in members if member.filename == f"{HEADER}.npy"):
         raise ValueError("its header is too long")

@@ -14,6 +14,7 @@ from aezsl.hooks.database import prepare_database
 from aezsl.hooks.subject import next_command
 from aezsl.machine.provenance import Cost
 from aezsl.methods import METHODS
+from aezsl.pipeline_registry import TABLE
 from aezsl.serving.photos import PHOTOS
 
 
@@ -28,8 +29,11 @@ class Checks:
         """Read all parameters, which refuses bad ones, and see to the database of the runs."""
         import mlflow
 
+        from aezsl.reporting.chosen import TableSettings
+
         config = context.config_loader
-        config["parameters"]
+        chosen = TableSettings(**config["parameters"]["table"])
+        TABLE.names, TABLE.ceiling = chosen.names, chosen.ceiling
         if mlflow.active_run() is None:  # whoever started one has seen to it, and kedro-mlflow uses that one
             config.config_patterns.setdefault("mlflow", ["mlflow*", "mlflow*/**", "**/mlflow*"])  # type: ignore[attr-defined]
             settings = config["mlflow"]

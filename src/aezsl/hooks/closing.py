@@ -230,7 +230,6 @@ def _next_commands(outputs: set[str], catalog: DataCatalog, run_params: dict[str
         if not settings["model"]:  # a registered one has been exported
             commands.append((next_command(run_params, "export", {"method": settings["method"]}), "to serve"))
     if "mlflow_model" in outputs:
-        serve = f"mlflow models serve --model-uri {_short(catalog, 'mlflow_model')} --env-manager local --port 5001"
-        commands.append((serve, "see src/aezsl/serving/README.md"))
+        commands.append((f"aezsl serve {_short(catalog, 'mlflow_model')}", "see src/aezsl/serving/README.md"))
     lines = [f"{command}   # {why}" for command, why in commands]
     return [*lines, f"(all lines: {LOG_FILE}; {VERBOSE}=1 shows them)"]

@@ -10,11 +10,15 @@ from types import TracebackType
 from typing import Any
 
 from aezsl.errors import AezslError
+from aezsl.machine.files import storage_error
 from aezsl.machine.progress import report
 
 #: Where tracebacks go, in the folder that the command runs in; begun again above the size.
 LOG_FILE = "info.log"
 LARGEST = 2**20
+
+#: What to do after an end that no data is to blame for.
+RESUME = "run the same command again: what was finished before is kept"
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
@@ -26,11 +30,33 @@ def own_error(error: BaseException | None) -> BaseException | None:
     return error
 
 
-def install() -> None:
-    """From now on the project's own errors end a command in their sentence; all others are shown as before."""
+def explained(error: BaseException | None) -> str | None:
+    """The sentence that a command ends with, where no traceback is needed to know what to do."""
+    if own := own_error(error):
+        return str(own)
+    if isinstance(error, KeyboardInterrupt):
+        return f"Stopped; {RESUME}"
+    while error is not None:
+        if isinstance(error, OSError) and (told := storage_error(error)):
+            return str(told)
+        if isinstance(error, MemoryError):
+            return f"There is too little memory ({error or 'Python could get no more'}): end other programs; {RESUME}"
+        if type(error).__module__.startswith("sqlite3"):
+            from aezsl.hooks.database import remedy
+
+            return f"The database of MLflow's runs cannot be written ({error}): {remedy(error)}"
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def install(log: str = LOG_FILE) -> None:
+    """From now on the project's own errors end a command in their sentence; all others are shown as before.
+
+    log : the file that keeps tracebacks; none without a name.
+    """
     if getattr(sys.excepthook, "of_aezsl", False):
         return
-    sys.excepthook = make_hook(sys.excepthook)
+    sys.excepthook = make_hook(sys.excepthook, log)
     for handler in logging.getLogger().handlers:
         if handler.get_name() == "rich":
             handler.addFilter(_is_worth_a_line)
@@ -41,20 +67,22 @@ def _is_worth_a_line(record: logging.LogRecord) -> bool:
 
     The sentence is all that a user reads, and once; the log file has the rest.
     """
-    return not record.name.startswith("kedro.") or own_error(sys.exc_info()[1]) is None
+    return not record.name.startswith("kedro.") or explained(sys.exc_info()[1]) is None
 
 
-def make_hook(others: Hook) -> Hook:
+def make_hook(others: Hook, log: str = LOG_FILE) -> Hook:
     """A hook for uncaught errors; ``others`` is for those that are not the project's."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        own = own_error(error)
-        report(error=str(own or f"{kind.__name__}: {error}"))
-        if own is None:
+        sentence = explained(error)
+        report(error=sentence or f"{kind.__name__}: {error}")
+        if sentence is None:
             others(kind, error, trace)
             return
-        print(f"\n{own}", file=sys.stderr)
-        if path := keep_traceback(error, Path.cwd() / LOG_FILE):
+        print(f"\n{sentence}", file=sys.stderr)
+        if isinstance(error, KeyboardInterrupt) or not log:
+            return
+        if path := keep_traceback(error, Path.cwd() / log):
             print(f"(where in the code: {path})", file=sys.stderr)
 
     hook.of_aezsl = True  # type: ignore[attr-defined]

@@ -65,6 +65,8 @@ def prepare_database(uri: str, experiment: Mapping[str, Any]) -> None:
     if not name or name == ":memory:":
         return
     path = Path(name)
+    # It tells of every table, and prints errors with their tracebacks, which it then raises as well.
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_name(f".{path.name}.lock")):
@@ -81,7 +83,6 @@ def prepare_database(uri: str, experiment: Mapping[str, Any]) -> None:
 def _create(path: Path) -> None:
     from mlflow.store.db import utils
 
-    logging.getLogger(utils.__name__).setLevel(logging.WARNING)  # it tells of every table
     with written_whole(path) as temporary:
         engine = utils.create_sqlalchemy_engine_with_retry(f"sqlite:///{temporary}")  # type: ignore[no-untyped-call]
         utils._initialize_tables(engine)  # type: ignore[no-untyped-call]
@@ -119,6 +120,11 @@ def _sqlite_code(error: BaseException | None) -> int:
             return int(code) & 0xFF  # without the details of the extended codes
         error = error.__cause__ or error.__context__
     return 0
+
+
+def remedy(error: BaseException) -> str:
+    """What to do about an error of SQLite in the middle of a run."""
+    return _REMEDIES.get(_sqlite_code(error), _NO_ROOM)
 
 
 def _look_inside(path: Path, uri: str) -> str:

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import sys
+from functools import partial
 
 from aezsl.machine.progress import say
 
@@ -41,6 +43,12 @@ class Lines(logging.Handler):
         say(f"{level}{record.getMessage()}")
 
 
+def _without_log(handler: logging.FileHandler, record: logging.LogRecord) -> None:
+    """Go on without the log file where it cannot be written, and say so once: Python would print a traceback a line."""
+    logging.getLogger().removeHandler(handler)
+    print(f"warning: {handler.baseFilename} cannot be written ({sys.exc_info()[1]}): no log is kept", file=sys.stderr)
+
+
 def install() -> None:
     """From now on the handler ``rich`` of conf/logging.yml, which was silent but for warnings, goes by ``OnScreen``.
 
@@ -50,6 +58,10 @@ def install() -> None:
     verbose = bool(os.environ.get(VERBOSE))
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "INFO" if verbose else "WARNING")
     root = logging.getLogger()
+    for handler in root.handlers:
+        if isinstance(handler, logging.FileHandler):
+            handler.setLevel(logging.NOTSET)
+            handler.handleError = partial(_without_log, handler)  # type: ignore[method-assign]
     for handler in root.handlers[:]:
         if handler.get_name() == "rich" and not any(isinstance(known, OnScreen) for known in handler.filters):
             handler.setLevel(logging.NOTSET)

@@ -1,14 +1,17 @@
 """Files written whole or not at all, and known by their content."""
 
+import errno
 import hashlib
 import os
 import re
 import shutil
+import stat
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
 
+from aezsl.errors import StorageError
 from aezsl.machine.processes import Process
 
 #: Names of what is being written: whose it is, so that the leftovers of a killed process can be told and cleared.
@@ -21,6 +24,40 @@ _cleared: set[Path] = set()
 SMALL = 2**20
 #: What stands between an archive and the place of a member in it.
 MEMBER = "::"
+_MEMBER = re.compile(rf"(.*?){MEMBER}([0-9]{{1,18}})\+([0-9]{{1,18}}){MEMBER}.*", re.DOTALL)
+
+
+_ROOM = "make room on its disk (free bytes, free inodes, your quota)"
+_OPEN = "make it writable, or work in a folder that is"
+#: What to do where a file cannot be written, by the system's reason.
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), _ROOM),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _OPEN),
+    errno.EIO: "its disk may be failing: look at that",
+    errno.EFBIG: "this system allows no file as large: raise the limit",
+    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
+}
+#: What a command ends with.
+KEPT = "then run the same command again: what was finished before is kept"
+
+
+def storage_error(error: OSError, path: Path | None = None) -> StorageError | None:
+    """The sentence for an error of the disk, which the system may tell without a path; None for any other error."""
+    if isinstance(error, StorageError) or error.errno not in _REMEDIES:
+        return error if isinstance(error, StorageError) else None
+    what = f"{path} cannot be written" if path else f"{error.filename or 'a file'} cannot be read or written"
+    return StorageError(f"{what} ({os.strerror(error.errno)}): {_REMEDIES[error.errno]}, {KEPT}")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """An error of the disk names the file that was being written."""
+    try:
+        yield
+    except OSError as error:
+        if told := storage_error(error, path):
+            raise told from error
+        raise
 
 
 @contextmanager
@@ -29,27 +66,29 @@ def written_whole(path: Path, suffix: str = "") -> Iterator[Path]:
 
     suffix : what the temporary name ends in, for writers that go by it.
     """
-    temporary = _place_beside(path, suffix)
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _told(path):
+        temporary = _place_beside(path, suffix)
+        try:
+            yield temporary
+            os.replace(temporary, path)
+        finally:
+            _without(temporary)
 
 
 @contextmanager
 def folder_written_whole(path: Path) -> Iterator[Path]:
     """As ``written_whole`` for a folder. A folder cannot be replaced in one step: for a moment there is none."""
-    new, old = _place_beside(path), _place_beside(path, ".old")
-    try:
-        yield new
-        if path.exists():
-            path.rename(old)
-        new.rename(path)
-    finally:
-        _put_back(old, path)
-        for folder in (new, old):
-            shutil.rmtree(folder, ignore_errors=True)
+    with _told(path):
+        new, old = _place_beside(path), _place_beside(path, ".old")
+        try:
+            yield new
+            if path.exists():
+                path.rename(old)
+            new.rename(path)
+        finally:
+            _put_back(old, path)
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -61,6 +100,12 @@ def folder_of_this_process(path: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _without(temporary: Path) -> None:
+    """Remove what has not taken its name; where that fails the next process does it."""
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def leftovers(folder: Path) -> Iterator[tuple[Path, re.Match[str]]]:
@@ -112,14 +157,10 @@ def member_path(archive: Path, offset: int, size: int, name: str) -> str:
 
 def split_member(path: str | Path) -> tuple[Path, int, int] | None:
     """Archive, offset and size of what ``member_path`` gave; nothing for a file of its own, whatever its name."""
-    archive, first, rest = str(path).partition(MEMBER)
-    if not first:
+    member = _MEMBER.fullmatch(str(path))
+    if not member or os.path.isfile(path):
         return None
-    place, second, _ = rest.partition(MEMBER)
-    offset, _, size = place.partition("+")
-    if not second or not (offset.isdigit() and size.isdigit()) or os.path.isfile(path):
-        return None
-    return Path(archive), int(offset), int(size)
+    return Path(member[1]), int(member[2]), int(member[3])
 
 
 def read_member(archive: Path, offset: int, size: int) -> bytes:
@@ -130,6 +171,52 @@ def read_member(archive: Path, offset: int, size: int) -> bytes:
     if len(content) < size:
         raise OSError(f"{archive} ends before the member at {offset}")
     return content
+
+
+def read_below(root: Path, name: str, most: int) -> bytes:
+    """The bytes of a regular file below a folder, or of a member of an archive there (``member_path``).
+
+    Every part of the name is opened relative to the folder before it, and no link is followed: nothing can be moved or
+    linked elsewhere between a check and the reading. ValueError and OSError say why not.
+    """
+    member = None
+    try:
+        descriptor = _open_below(root, name)
+    except FileNotFoundError:
+        member = _MEMBER.fullmatch(name)
+        if not member:
+            raise
+        descriptor = _open_below(root, member[1])
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is not a regular file")
+        size = int(member[3]) if member else status.st_size
+        if size > most:
+            raise ValueError(f"it has {size} bytes, at most {most} are read")
+        file.seek(int(member[2]) if member else 0)
+        content = file.read(size)
+    if len(content) < size:
+        raise ValueError("the file ends before it")
+    return content
+
+
+def _open_below(root: Path, name: str) -> int:
+    """A descriptor of what a relative name without ``..`` leads to."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name:
+        raise ValueError("it must lie below the folder")
+    if os.open not in os.supports_dir_fd:
+        raise ValueError("this system cannot open files relative to a folder")
+    plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe would keep the reader waiting for ever
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for number, part in enumerate(parts, 1):
+        try:
+            inside = os.open(part, plain | (os.O_DIRECTORY if number < len(parts) else 0), dir_fd=here)
+        finally:
+            os.close(here)
+        here = inside
+    return here
 
 
 def content_digest(content: bytes) -> str:

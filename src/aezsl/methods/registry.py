@@ -82,6 +82,7 @@ _ENTRIES = (
     Entry("sje", "SJE", "sje:SJE"),
     Entry("sms", "SMS", "sms:SMS", "statistics", pool=True),
     Entry("sse", "SSE", "sse:SSE"),
+    Entry("stata", "StatA", "stata:StatA", "statistics", refines="aezsl", pool=True),
     Entry(
         "structured_prediction",
         "Zhang and Saligrama 2016, transductive",

@@ -79,8 +79,8 @@ def explain_cases(
                 "attributes": representative_attributes(problem, mapped, c, confused, shown, names),
                 "margin_eszsl": float(np.mean(_margins(base[shown], c, confused))),
                 "margin_aezsl": float(np.mean(_margins(own[shown], c, confused))),
-                "neighbours": neighbours(problem, S[c], split, paths, settings.neighbours),
-                "confused_neighbours": neighbours(problem, S[confused], split, paths, settings.neighbours),
+                "neighbours": neighbours(problem, c, split, paths, settings.neighbours),
+                "confused_neighbours": neighbours(problem, confused, split, paths, settings.neighbours),
             }
         )
     lost = int(((after != y) & (before == y)).sum())
@@ -132,9 +132,9 @@ def representative_attributes(
     return found
 
 
-def neighbours(problem: Problem, a: Array, split: pd.DataFrame, paths: pd.Series, count: int) -> list[dict[str, Any]]:
-    """The seen classes whose semantics are nearest to ``a`` by cosine, each with one training image."""
-    cosines = seen_cosines(problem.S_seen, a)
+def neighbours(problem: Problem, c: int, split: pd.DataFrame, paths: pd.Series, count: int) -> list[dict[str, Any]]:
+    """The seen classes whose semantics are nearest to those of target c by cosine, each with one training image."""
+    cosines = _cosines_with_seen(problem, c)
     training = split[split[problem.setting] == "train"].drop_duplicates("class_name").set_index("class_name")
     return [
         {
@@ -144,6 +144,13 @@ def neighbours(problem: Problem, a: Array, split: pd.DataFrame, paths: pd.Series
         }
         for s in np.argsort(-cosines, kind="stable")[:count]
     ]
+
+
+def _cosines_with_seen(problem: Problem, c: int) -> Array:
+    """Cosines between target c and all seen classes, by semantics as they were given."""
+    if problem.given_seen is None or problem.given_target is None:
+        return seen_cosines(problem.S_seen, problem.S_target[c])
+    return seen_cosines(problem.given_seen, problem.given_target[c])
 
 
 def seen_cosines(S_seen: Array, a: Array) -> Array:
@@ -178,7 +185,7 @@ def explain_mapping(
     mappings = [np.asarray(W, dtype=np.float32) for W in aezsl.mappings(drawn.tolist())]
     shared = np.mean(mappings, axis=0)
     moved = [float(np.linalg.norm(W - shared) / np.linalg.norm(shared)) for W in mappings]
-    cosines = seen_cosines(problem.S_seen, S[c])
+    cosines = _cosines_with_seen(problem, c)
     comparable = eszsl_normalisation["features"] == aezsl_normalisation["features"]
     counts, edges = np.histogram(cosines**2, bins=20)
     strongest = np.argsort(-np.abs(cosines), kind="stable")[: settings.weights]

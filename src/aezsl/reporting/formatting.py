@@ -1,7 +1,7 @@
 """Names, columns and cells of tables as text, Markdown, LaTeX."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,8 +136,30 @@ def escape(text: str) -> str:
     return "".join(_ESCAPES.get(character, character) for character in text)
 
 
-def to_latex(table: pd.DataFrame, note: str = "", digits: int = 2) -> str:
-    """The table as ``tabular``, columns of figures to the right; the note as a comment above it."""
+#: Marks of cells: what they are in LaTeX, and what stands on both sides in Markdown.
+_MARKS = {"best": (r"\textbf", "**", "**"), "second": (r"\underline", "<u>", "</u>")}
+
+
+def emphasis(values: Sequence[float], digits: int = 1) -> list[str]:
+    """Which values are the best and the second best as they are shown; none, where fewer than two differ."""
+    rounded = [round(value, digits) for value in values]
+    order = sorted({value for value in rounded if not np.isnan(value)}, reverse=True)[:2]
+    places = dict(zip(order, _MARKS, strict=False)) if len(order) > 1 else {}
+    return [places.get(value, "") for value in rounded]
+
+
+def to_latex(
+    table: pd.DataFrame,
+    note: str = "",
+    digits: int = 2,
+    marks: pd.DataFrame | None = None,
+    caption: str = "",
+    label: str = "",
+) -> str:
+    """The table as ``tabular``, columns of figures to the right; the note as a comment above it.
+
+    marks : of cells, see ``emphasis``. With a caption it is a ``table`` that floats.
+    """
 
     def cell(value: Any) -> str:
         if isinstance(value, float | np.floating):
@@ -148,14 +170,22 @@ def to_latex(table: pd.DataFrame, note: str = "", digits: int = 2) -> str:
     columns = list(zip(*rows, strict=True)) or [()] * len(table.columns)  # without rows the heads still have theirs
     sides = "".join("r" if all(map(_FIGURE.match, column)) else "l" for column in columns)
     lines = [f"% {line}" for line in ["\\usepackage{booktabs} goes into the preamble.", *note.splitlines()]]
+    if caption:
+        lines += [r"\begin{table}", r"\centering", rf"\caption{{{cell(caption)}}}", rf"\label{{{label}}}"]
+    if marks is not None:
+        rows = [
+            [f"{_MARKS[mark][0]}{{{text}}}" if mark else text for text, mark in zip(row, own, strict=True)]
+            for row, own in zip(rows, marks.itertuples(index=False), strict=True)
+        ]
     lines += [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
     lines += [rf"{' & '.join(escape(str(column)) for column in table.columns)} \\", r"\midrule"]
     lines += [rf"{' & '.join(row)} \\" for row in rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+    end = [r"\end{table}"] if caption else []
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *end, ""])
 
 
-def to_markdown(table: pd.DataFrame, digits: int = 2) -> str:
-    """A Markdown table; numbers rounded, nothing for what is missing."""
+def to_markdown(table: pd.DataFrame, digits: int = 2, marks: pd.DataFrame | None = None) -> str:
+    """A Markdown table; numbers rounded, nothing for what is missing. marks : see ``emphasis``."""
 
     def cell(value: Any) -> str:
         if isinstance(value, float | np.floating):
@@ -163,5 +193,10 @@ def to_markdown(table: pd.DataFrame, digits: int = 2) -> str:
         return "" if value is None else markdown_cell(str(value))
 
     lines = [list(map(str, table.columns)), ["---"] * table.shape[1]]
-    lines += [[cell(value) for value in row] for row in table.itertuples(index=False)]
+    rows = [[cell(value) for value in row] for row in table.itertuples(index=False)]
+    for row, own in zip(rows, () if marks is None else marks.itertuples(index=False), strict=False):
+        for place, mark in enumerate(own):
+            if mark:
+                row[place] = row[place].join(_MARKS[mark][1:])
+    lines += rows
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -9,7 +9,7 @@ import pandas as pd
 from aezsl.evaluation.intervals import LEVEL, paired_interval
 from aezsl.evaluation.metrics import MetricTable, bounds, metrics_in
 from aezsl.methods import MethodRun, Setting, in_setting
-from aezsl.reporting.formatting import method_label, to_latex, to_markdown
+from aezsl.reporting.formatting import emphasis, method_label, to_latex, to_markdown
 
 #: Differences smaller than this, in points, are ties: sums of class shares carry rounding.
 ROUNDING = 1e-9
@@ -19,6 +19,9 @@ HEADLINES: dict[Setting, tuple[str, MetricTable]] = {
     "zsl": ("per_class_accuracy", "table1"),
     "gzsl": ("gzsl_harmonic_calibrated", "generalized"),
 }
+
+#: What stands before the settings of a repeat, in the note of its table.
+SETTINGS_FOLLOW = " Settings: "
 
 #: Metrics of lists of candidates that are sizes.
 SIZES = ("n_classes", "n_images")
@@ -81,11 +84,7 @@ def _paired(values: pd.DataFrame, name: str, reference: str, overlap: float) -> 
 
 def show_splits(summary: pd.DataFrame, setting: Setting, metric: str | None = None) -> pd.DataFrame:
     """The table to read, of one setting, the best mean first: ``mean ± deviation``, differences, wins/ties/losses."""
-    headline, table = HEADLINES[setting]
-    headline = metric or headline
-    summary = summary[[MethodRun.parse(name).setting == setting for name in summary["method"]]]
-    ranked = summary[summary["metric"] == headline].sort_values("mean", ascending=False, kind="stable")
-    shown = _shown_metrics(table, headline)
+    summary, ranked, shown = _ranked(summary, setting, metric)
     cells = {(row["method"], row["metric"]): _spread(row["mean"], row["std"]) for row in summary.to_dict("records")}
     return pd.DataFrame(
         {
@@ -95,6 +94,25 @@ def show_splits(summary: pd.DataFrame, setting: Setting, metric: str | None = No
             "Splits": ranked["splits"].tolist(),
         }
     )
+
+
+def mark_splits(summary: pd.DataFrame, table: pd.DataFrame, setting: Setting, metric: str | None) -> pd.DataFrame:
+    """Which cells of the table to read are the best mean of their column, and which the second."""
+    summary, ranked, shown = _ranked(summary, setting, metric)
+    means = summary.pivot_table("mean", index="method", columns="metric", dropna=False).reindex(ranked["method"])
+    marks = pd.DataFrame("", index=table.index, columns=table.columns)
+    return marks.assign(**{label: emphasis(means[key].tolist()) for key, label in shown.items() if key in means})
+
+
+def _ranked(
+    summary: pd.DataFrame, setting: Setting, metric: str | None
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """The rows of a setting, those of the headline from the best one on, and the metrics to show."""
+    headline, table = HEADLINES[setting]
+    headline = metric or headline
+    summary = summary[[MethodRun.parse(name).setting == setting for name in summary["method"]]]
+    ranked = summary[summary["metric"] == headline].sort_values("mean", ascending=False, kind="stable")
+    return summary, ranked, _shown_metrics(table, headline)
 
 
 def _difference_columns(ranked: pd.DataFrame) -> dict[str, list[str]]:
@@ -145,6 +163,9 @@ def write_splits(summary: pd.DataFrame, notes: Mapping[Setting, str], metric: st
     markdown, latex = [], []
     for setting, note in notes.items():
         table = show_splits(summary, setting, metric)
-        markdown.append(f"{to_markdown(table)}\n\n{note}\n")
-        latex.append(to_latex(table, note))
+        marks = mark_splits(summary, table, setting, metric)
+        markdown.append(f"{to_markdown(table, marks=marks)}\n\n{note}\n")
+        # A paper has no use for settings, which may name folders.
+        caption = f"{note.partition(SETTINGS_FOLLOW)[0]} The best mean of a column is bold, the second underlined."
+        latex.append(to_latex(table, marks=marks, caption=caption, label=f"tab:splits-{setting}"))
     return "\n".join(markdown), "\n".join(latex)

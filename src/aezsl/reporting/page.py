@@ -105,6 +105,7 @@ def _pictures(results: Results, table1: pd.DataFrame, gallery_width: int) -> dic
             _find(results, METHODS, f"sensitivity_{parameter}", f"Accuracy of {{}} against {parameter}")
             for parameter in SENSITIVITIES
         ),
+        "pools": _find(results, ["realistic"], "figure", "Gains of a pool over no pool, by classes present and batch"),
         "cases": _find(results, ["qualitative"], "cases", why, gallery_width),
         "mapping": _find(results, ["qualitative"], "mapping", weights),
     }
@@ -150,6 +151,8 @@ def _not_run(results: Results) -> list[tuple[str, str]]:
         for parameter in SENSITIVITIES
         if not results.path("aezsl_lr", f"sensitivity_{parameter}")
     ]
+    if not results.path("realistic", "table"):
+        missing.append(("pools as they come", "realistic"))
     if not results.path("qualitative", "cases"):
         missing.append(("why AEZSL differs from ESZSL", "qualitative"))
     return missing

@@ -20,6 +20,8 @@ from aezsl.reporting.formatting import (
     metric_values,
 )
 from aezsl.reporting.over_splits import show_splits
+from aezsl.reporting.pools import NOTE as POOLS_NOTE
+from aezsl.reporting.pools import cell_of
 from aezsl.reporting.published import GENERALIZED_CUB, IMAGENET, IMAGENET_COLUMNS, NOTE, published_column
 from aezsl.reporting.results import Results
 
@@ -35,6 +37,7 @@ def make_tables(results: Results, settings: ReportSettings) -> dict[str, Table]:
         "generalized": generalized(results, data_set),
         "confidence": believed(results),
         "large_scale": large_scale(results, data_set),
+        "pools": pools(results),
         "per_class_gains": per_class_gains(results),
         "selection": selection(results),
         "origins": origins(results),
@@ -153,6 +156,29 @@ def large_scale(results: Results, data_set: str | None) -> Table:
         rows, columns=["test", "method", *metric_labels("large_scale"), *file_columns("large_scale"), "state"]
     )
     return Table("Among the K best", note, frame, labels)
+
+
+def pools(results: Results) -> Table | None:
+    """What the pipeline ``realistic`` has found: gains of a pool over no pool, and what it left out."""
+    found = results.table("realistic", "table")
+    if found is None or not results.is_current("realistic"):
+        return None
+    frame = found.assign(
+        name=found["method"].map(method_label),
+        pool=[cell_of(row).row for row in found.to_dict("records")],
+        why=found["state"].where(found["state"] != "run", "").str.removeprefix("left out: "),
+    )
+    labels = {
+        "name": "Method",
+        "pool": "Present",
+        "size": "Images in a batch",
+        "base": "Without pool %",
+        "accuracy": "With pool %",
+        "gain": "Gain, points",
+        "worst_draw": "Worst draw",
+        "why": "Why",
+    }
+    return Table("Pools as they come", POOLS_NOTE, frame, labels, intervals={"gain": ("low", "high")})
 
 
 def per_class_gains(results: Results) -> Table | None:

@@ -1,5 +1,6 @@
 """Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
 
+from aezsl.selection.chosen import choose
 from aezsl.selection.confidence import validated_confidence
 from aezsl.selection.folds import class_folds, class_split, problem_folds, require_classes
 from aezsl.selection.search import (
@@ -13,7 +14,7 @@ from aezsl.selection.search import (
     suitable_normalisations,
 )
 from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
-from aezsl.selection.store import SelectionStore, selection_key
+from aezsl.selection.store import SelectionStore, SelectionStores, selection_key
 from aezsl.selection.ties import most_cautious_first, most_central_first, optimism
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "Selected",
     "SelectionSettings",
     "SelectionStore",
+    "SelectionStores",
+    "choose",
     "class_folds",
     "class_split",
     "cross_validate",

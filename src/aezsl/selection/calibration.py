@@ -8,14 +8,15 @@ import numpy as np
 from aezsl.arrays import Labels
 from aezsl.data.draws import held_out_mask
 from aezsl.data.once import Once
+from aezsl.data.problem import SeenArrays
 from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant, seen_unseen_curve
 from aezsl.evaluation.confidence import spread
 from aezsl.evaluation.ranking import Ranking
 from aezsl.methods.core.seen import Targets
-from aezsl.selection.folds import class_split
+from aezsl.selection.folds import class_split, split_classes
 from aezsl.selection.settings import CalibrationSettings
-from aezsl.selection.validation import Fold, SeenArrays, Trial
+from aezsl.selection.validation import Fold, Trial
 
 
 class Sides(NamedTuple):
@@ -42,9 +43,10 @@ def generalized_sides(
     """
     method, points = trial.method, trial.points
     true, fold = _generalized_fold(data, held_out, settings.seen_test_fraction, seed, trial.shared)
-    for way, (seen, X, S) in enumerate(fold.examined(trial.normalisations)):
+    for way, (seen, X, S, given) in enumerate(fold.examined(trial.normalisations)):
         pool = X if method.transductive else None
-        targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False)
+        both = None if given is None else np.vstack([seen.given, given])
+        targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False, unmoved=both)
         for model in trial.fit_points(seen, way):
             yield Sides(true, *model.adapt_to(targets).rank_sides(X, len(seen.S), k), len(seen.S), len(S))
 
@@ -79,8 +81,9 @@ def _generalized_fold(data: SeenArrays, held_out: Labels, share: float, seed: in
 
     Validated on are a share of the images of classes that stay seen, then those of the classes held out.
     """
-    (X, y, S), (X_val, y_val, S_val) = class_split(*data, held_out)
+    (X, y, S), (X_val, y_val, S_val) = class_split(data.X, data.y, data.S, held_out)
     test = held_out_mask(y, share, seed)
     name = (held_out.tobytes(), share, seed)
-    fold = Fold((X[~test], y[~test], S), np.vstack([X[test], X_val]), S_val, name, shared)
+    given = split_classes(data.given, held_out)
+    fold = Fold((X[~test], y[~test], S), np.vstack([X[test], X_val]), S_val, name, shared, given)
     return np.concatenate([y[test], y_val + len(S)]), fold

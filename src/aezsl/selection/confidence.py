@@ -21,13 +21,13 @@ from aezsl.evaluation.ranking import Ranking
 from aezsl.evaluation.yes_no import YesNo, fit_yes_no, rival_classes
 from aezsl.kinds import Values
 from aezsl.machine.workers import small_products
-from aezsl.methods import METHODS, ZeroShotClassifier, make_method
+from aezsl.methods import METHODS, TargetClassifier, ZeroShotClassifier, make_method
 from aezsl.selection.calibration import generalized_sides
-from aezsl.selection.folds import LEAST_SEEN, class_split, fresh_folds, problem_folds
+from aezsl.selection.folds import LEAST_SEEN, class_split, fresh_folds, problem_folds, split_classes
 from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import optimism
-from aezsl.selection.validation import Fold, Trial
+from aezsl.selection.validation import Examined, Fold, Trial
 
 log = logging.getLogger(__name__)
 
@@ -155,16 +155,17 @@ def _among_unseen(
     for held_out in folds:
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
         # Under this name decompositions are taken over that the search for parameters has made.
-        fold = Fold(training, X, S, held_out.tobytes(), problem.shared)
-        ((seen, X_val, S_val),) = fold.examined([problem.pending(normalisation)])
-        model = clone(method).fit_seen(seen)
-        rows = np.asarray(X_val)
-        alone = model.adapt(S_val)
+        given = split_classes(problem.given_seen, held_out)
+        fold = Fold(training, X, S, held_out.tobytes(), problem.shared, given)
+        (examined,) = fold.examined([problem.pending(normalisation)])
+        model = clone(method).fit_seen(examined.seen)
+        alone = model.adapt(examined.S, given=examined.given)
         # A method with a pool names the images together, and says yes or no of each by itself.
-        rankings.append((model.adapt(S_val, rows) if model.transductive else alone).rank(rows, SHARING + 1))
+        together = model.adapt(examined.S, examined.X, examined.given) if method.transductive else alone
+        rankings.append(together.rank(examined.X, SHARING + 1))
         labels.append(y)
-        by_class.append(class_accuracies(y, rankings[-1].classes[:, 0], len(S_val)))
-        pairs.append(_pairs(alone.scores(rows), model.adapt(seen.S[rival_classes(len(seen.S))]).scores(rows), y))
+        by_class.append(class_accuracies(y, rankings[-1].classes[:, 0], len(S)))
+        pairs.append(_pairs(model, alone, examined, y))
     accuracies, n_classes = np.concatenate(by_class), len(np.unique(np.concatenate(folds)))
     honest = float(np.clip(np.nanmean(accuracies) - max(too_good, 0.0), 0, 1))
     expectation = Expectation(honest, float(np.nanstd(accuracies, ddof=1)), n_classes, len(folds[0]))
@@ -174,13 +175,18 @@ def _among_unseen(
     return replace(found, confidence=replace(found.confidence, expectation=expectation, yes_no=yes_no))
 
 
-def _pairs(scores: Array, of_seen: Array, y: Labels) -> tuple[Array, Array, Mask, Array]:
+def _pairs(
+    model: ZeroShotClassifier, alone: TargetClassifier, examined: Examined[Array], y: Labels
+) -> tuple[Array, Array, Mask, Array]:
     """Of all pairs of images and validation classes: score, best score of a seen class, whether true, and weight."""
-    n_classes = scores.shape[1]
-    true = np.arange(n_classes) == y[:, None]
+    seen, X, S, _ = examined
+    scores = alone.scores(X)
+    chosen = rival_classes(len(seen.S))
+    rivals = model.adapt(seen.S[chosen], given=seen.given[chosen]).scores(X).max(axis=1)
+    true = np.arange(len(S)) == y[:, None]
     # With its own class in the list and without it: a class that is not true is asked about twice.
-    weights = np.where(true, 1.0, 2.0) / n_classes
-    return scores.ravel(), np.repeat(of_seen.max(axis=1), n_classes), true.ravel(), weights.ravel()
+    weights = np.where(true, 1.0, 2.0) / len(S)
+    return scores.ravel(), np.repeat(rivals, len(S)), true.ravel(), weights.ravel()
 
 
 def _among_all(
@@ -196,7 +202,7 @@ def _among_all(
     The constant is the one that is best on them by ``calibration.criterion``. Scores of a transductive method have a
     scale that depends on its pool: they are measured by their spread.
     """
-    data = problem.X_train, problem.y_train, problem.S_seen
+    data = problem.seen_data
     trial = Trial(method, [{}], [problem.pending(normalisation)], problem.shared)
     folds = [
         fold.relative() if method.transductive else fold

@@ -90,6 +90,11 @@ def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[
     return tuple((np.asarray(rows), labels, S_part) for rows, labels, S_part in mapped_split(X, y, S, held_out))
 
 
+def split_classes(given: Array | None, held_out: Labels) -> tuple[Array, Array] | None:
+    """Vectors of classes as ``class_split`` orders them, (training, validation); None of none."""
+    return None if given is None else (np.delete(given, held_out, axis=0), given[np.sort(held_out)])
+
+
 def mapped_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Rows, Labels, Array], ...]:
     """As ``class_split``, without a copy of any sample."""
     is_held_out = np.zeros(len(S), dtype=bool)

@@ -11,7 +11,7 @@ import pandas as pd
 from aezsl.arrays import Array, Labels
 from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, moving_steps, steps_text
 from aezsl.data.once import Once
-from aezsl.data.problem import Problem
+from aezsl.data.problem import Problem, SeenArrays
 from aezsl.kinds import Values
 from aezsl.machine.progress import progress_bar
 from aezsl.machine.workers import small_products
@@ -118,23 +118,32 @@ def select_in_every_way(
 
 
 def select(
-    name: str, X: Array, y: Labels, S: Array, settings: SelectionSettings = FOR_ARRAYS, **fixed: Any
+    name: str,
+    X: Array,
+    y: Labels,
+    S: Array,
+    settings: SelectionSettings = FOR_ARRAYS,
+    given: Array | None = None,
+    **fixed: Any,
 ) -> ZeroShotClassifier:
     """An unfitted method whose parameters are best on validation classes of these data, as a pipeline chooses them.
 
     X (n, d), y (n,) row numbers of S, S (Cs, a), all as the method will see them: nothing is normalised here.
+    given : the semantics as they were given, where S has been moved: see ``fit``.
     fixed : parameters that are not searched. A method with a base takes what is best for the base alone first.
     """
     cls = method_class(name)
     if issubclass(cls, BasedMethod):
-        base = select(cls.base, X, y, S, settings, **{key: fixed[key] for key in fixed.keys() & _params(cls.base)})
+        base = select(
+            cls.base, X, y, S, settings, given, **{key: fixed[key] for key in fixed.keys() & _params(cls.base)}
+        )
         fixed = {**base.get_params(), **fixed}
     grid = {key: values for key, values in cls.grid.items() if key not in fixed}
     method = make_method(name, **fixed)
     if not grid:
         return method
     folds = class_folds(len(S), 0, **settings.model_dump(exclude={"criterion", "search"}))
-    table = cross_validate(method, X, y, S, folds, grid, search=settings.search)
+    table = cross_validate(method, X, y, S, folds, grid, given=given, search=settings.search)
     n_samples = sum(int(np.isin(y, fold).sum()) for fold in folds)
     best = _best_first(name, table, grid, n_samples).index[0]
     return make_method(name, **{**fixed, **grid_points(grid)[best]})
@@ -204,15 +213,14 @@ def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
         return pd.DataFrame({"point": [0], "mean": [float("nan")]})
     table = cross_validate(
         make_method(name, **init),
-        problem.X_train,
-        problem.y_train,
-        problem.S_seen,
+        *problem.seen_data[:3],
         problem_folds(problem, settings),
         grid,
         [problem.pending(way) for way in ways],
         problem.shared,
         None if calibration is None else Generalized(settings.criterion, calibration, settings.seed),
         going_with,
+        problem.given_seen,
         settings.search,
     )
     table.insert(0, "point", table.index)
@@ -272,6 +280,7 @@ def cross_validate(
     shared: Once | None = None,
     generalized: Generalized | None = None,
     going_with: Sequence[Values] | None = None,
+    given: Array | None = None,
     search: str = "exhaustive",
 ) -> pd.DataFrame:
     """Scores on the validation classes, for every point of the grid in every normalisation, or for those of a race.
@@ -281,8 +290,9 @@ def cross_validate(
     normalisations : by which X and S are brought to scale, means and scales from what a fold learns from alone.
     shared : keeps the folds' decompositions for other methods that are validated on the same folds.
     generalized : what is scored where validation classes compete with seen ones; without, mean per-class accuracy.
-    going_with : parameters that go with each normalisation. search : as in ``SelectionSettings``; where classes compete
-        with seen ones, or points are few, all are tried.
+    going_with : parameters that go with each normalisation.
+    given : the semantics (Cs, b) as they were given, where S has been moved already.
+    search : as in ``SelectionSettings``; where classes compete with seen ones, or points are few, all are tried.
     """
     shared = Once() if shared is None else shared
     points = grid_points(grid)
@@ -292,6 +302,7 @@ def cross_validate(
 
     with bar, small_products():
         trial = Trial(method, points, normalisations, shared, going_with)
+        data = SeenArrays(X, y, S, given)
         if racing:
             kept: dict[Hashable, Task] = {}
             trial = trial._replace(kept=kept)
@@ -300,12 +311,12 @@ def cross_validate(
                 asked_for = {trial.name(folds[fold], way) for way in asked}
                 for name in kept.keys() - asked_for:  # it is out of the race
                     del kept[name]
-                return next(examine_folds([folds[fold]], trial, (X, y, S), None, bar.update, asked))
+                return next(examine_folds([folds[fold]], trial, data, None, bar.update, asked))
 
             n_samples = [int(np.isin(y, fold).sum()) for fold in folds]
             raced = race(score, grid, len(normalisations), n_samples).reshape(-1, len(folds))
         else:
-            by_fold = examine_folds(folds, trial, (X, y, S), generalized, bar.update)
+            by_fold = examine_folds(folds, trial, data, generalized, bar.update)
             found = list(zip(*by_fold, strict=True))
     if racing:
         scores = raced

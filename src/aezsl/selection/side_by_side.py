@@ -8,11 +8,12 @@ import numpy as np
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.mapped_arrays import Rows
+from aezsl.data.problem import SeenArrays
 from aezsl.data.statistics import SeenStatistics
 from aezsl.machine.workers import Workers, workers
 from aezsl.selection.calibration import generalized_curves
 from aezsl.selection.settings import CalibrationSettings
-from aezsl.selection.validation import TOTAL, SeenArrays, Trial, conventional_scores, total_statistics
+from aezsl.selection.validation import TOTAL, Trial, conventional_scores, total_statistics
 
 
 class Generalized(NamedTuple):
@@ -34,7 +35,7 @@ class Examination(NamedTuple):
     """What all parts have in common."""
 
     trial: Trial
-    data: tuple[Rows, Labels, Array]  # X, y, S; rows of a mapped file stay there until a task needs them
+    data: tuple[Rows, Labels, Array, Array | None]  # as SeenArrays; rows of a mapped file stay there
     total: SeenStatistics | None  # of all samples, where these stay in a mapped file
     generalized: Generalized | None
     done: Callable[[int], object] | None  # is told how many more points there are, in the same process
@@ -63,9 +64,9 @@ def examine_folds(
     engine = workers()
     if len(parts) == 1 or (trial.method.own_threads and not engine.elsewhere):
         engine = Workers()
-    X, y, S = data
+    X, y, S, given = data
     total = None if generalized else total_statistics(trial, data)
-    rows = Rows(X, slice(None)), y, S
+    rows = Rows(X, slice(None)), y, S, given
     if engine.elsewhere:
         trial = trial._replace(kept=None)  # it stays in this process
     common = Examination(trial, rows, total, generalized, None if engine.elsewhere else done)
@@ -81,10 +82,10 @@ def examine_folds(
 
 def _examine_part(part: Part, common: Examination) -> list[Any]:
     """A task: all points on one fold, in some of the normalisations."""
-    trial, (rows, y, S), total, generalized, done = common
+    trial, (rows, y, S, given), total, generalized, done = common
     if total is not None:
         trial.shared(TOTAL, lambda: total)  # what is shared stays behind when a task goes to another process
-    trial, data = trial.in_ways(part.asked), (np.asarray(rows), y, S)
+    trial, data = trial.in_ways(part.asked), SeenArrays(np.asarray(rows), y, S, given)
     scores: Iterator[Any] = conventional_scores(trial, data, part.held_out)
     if generalized:
         scores = generalized_curves(trial, data, part.held_out, generalized.calibration, generalized.seed)

@@ -37,10 +37,10 @@ class SelectionStore:
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, OSError) as error:  # parsers' errors are ValueErrors
-            log.warning("%s cannot be read (%s): parameters are selected again", self.path, error)
+            log.warning("%s cannot be read (%s): it is made again", self.path, error)
             return None
         if not intact:
-            log.warning("%s is not as it was written: parameters are selected again", self.path)
+            log.warning("%s is not as it was written: it is made again", self.path)
         return table if intact and usable else None
 
     def save(self, table: pd.DataFrame) -> None:
@@ -57,6 +57,22 @@ class SelectionStore:
     def forget(self) -> None:
         """Remove the scores of an earlier run, where this run has none of its own."""
         self.path.unlink(missing_ok=True)
+
+
+class SelectionStores:
+    """A folder of such files.
+
+    pattern : where a file lies in the folder, with ``{}`` for its name.
+    """
+
+    def __init__(self, folder: str | Path, pattern: str) -> None:
+        self.folder, self.pattern = Path(folder), pattern
+
+    def of(self, name: str) -> SelectionStore:
+        """The file of this name, existing or not."""
+        place = self.folder / self.pattern.format(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return SelectionStore(place)
 
 
 def _digest(text: str) -> str:

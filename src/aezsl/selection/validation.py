@@ -10,20 +10,18 @@ import numpy as np
 from aezsl.arrays import Array, Labels
 from aezsl.data.draws import long_tail
 from aezsl.data.mapped_arrays import Rows
-from aezsl.data.normalise import NOTHING, Normalisation, fit_normaliser
+from aezsl.data.normalise import NOTHING, Normalisation, fit_normaliser, given_beside
 from aezsl.data.once import Once
+from aezsl.data.problem import SeenArrays
 from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Values
 from aezsl.methods import ZeroShotClassifier
 from aezsl.methods.core.seen import SeenData, Spectra, Targets
-from aezsl.selection.folds import class_split, mapped_split, predict
+from aezsl.selection.folds import class_split, mapped_split, predict, split_classes
 
 #: Under which name the statistics of all samples are shared.
 TOTAL = "statistics"
-
-#: X (n, d), y (n,) row numbers of S, and S (Cs, a) of seen classes.
-SeenArrays = tuple[Array, Labels, Array]
 
 Samples = TypeVar("Samples", Array, Array | Rows)
 
@@ -34,6 +32,7 @@ class Examined(NamedTuple, Generic[Samples]):
     seen: SeenData
     X: Samples  # of the validation samples
     S: Array  # of the classes that play unseen
+    given: Array | None  # as they were given, where S has been moved
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,12 @@ class Fold:
     the fold's name: normalisations that agree in one of the two parts share those of that part, and so do all methods.
     """
 
-    training: SeenArrays
+    training: tuple[Array, Labels, Array]  # X, y, S
     X: Array  # of the validation samples
     S: Array  # of the classes that play unseen
     name: Hashable
     shared: Once
+    given: tuple[Array, Array] | None = None  # the semantics of both as they were given, where they have been moved
 
     def examined(self, normalisations: Sequence[Normalisation]) -> Iterator[Examined[Array]]:
         """The fold in one normalisation after the other; neighbours with equal features share the samples."""
@@ -59,7 +59,10 @@ class Fold:
             for normalisation in group:
                 semantic_normaliser, described = fit_normaliser(normalisation["semantics"], S)
                 spectra = self._spectra(steps, tuple(normalisation["semantics"]))
-                yield Examined(SeenData(rows, y, described, spectra), rows_val, semantic_normaliser(self.S))
+                beside = (given_beside(normalisation["semantics"], part) for part in (S, self.S))
+                given, given_val = self.given or beside
+                seen = SeenData(rows, y, described, spectra, given=given)
+                yield Examined(seen, rows_val, semantic_normaliser(self.S), given_val)
 
     def _spectra(self, features: tuple[str, ...], semantics: tuple[str, ...]) -> Spectra:
         kept = (("features", features), ("semantics", semantics))
@@ -122,20 +125,20 @@ def _tasks(trial: Trial, data: SeenArrays, held_out: Labels) -> Iterator[Task]:
     y_val, examined = _examine(trial, data, held_out)
     everyone = np.arange(len(y_val))
     pools = [everyone, long_tail(y_val)] if method.long_tailed_validation else [everyone]
-    for seen, X, S in examined:
+    for seen, X, S, given in examined:
         parts = []
         for rows in pools:
             part = X[rows]
             if isinstance(part, Rows) and method.transductive:
                 part = np.asarray(part)
             pool = None if isinstance(part, Rows) else part
-            parts.append((y_val[rows], part, Targets(S, pool, len(points), progress=False)))
+            parts.append((y_val[rows], part, Targets(S, pool, len(points), progress=False, unmoved=given)))
         yield Task(seen, parts)
 
 
 def total_statistics(trial: Trial, data: SeenArrays) -> SeenStatistics | None:
     """The statistics of all samples, where these stay in their mapped file; None where they need not."""
-    X, y, S = data
+    X, y, S, _ = data
     if trial.method.needs not in ("statistics", "blocks") or X.dtype == np.float64:
         return None
     if list(trial.normalisations) != [NOTHING]:
@@ -152,12 +155,14 @@ def _examine(
     statistics: those of the validation classes are subtracted from those of all classes, which are computed once for
     all folds and methods.
     """
-    (X, y, S), shared = data, trial.shared
-    name = held_out.tobytes()
+    (X, y, S, given), shared = data, trial.shared
+    name, both = held_out.tobytes(), split_classes(given, held_out)
     if total := total_statistics(trial, data):
         (rows, y_training, S_training), (rows_val, y_val, S_val) = mapped_split(X, y, S, held_out)
         spectra = Spectra(*(shared(("fold of statistics", name, part), Once) for part in Spectra._fields))
-        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra, (rows, y_training))
-        return y_val, iter([Examined(seen, rows_val, S_val)])
+        given_training, given_val = both or (None, None)
+        known = (rows, y_training)
+        seen = SeenData(total.without(X, y, held_out), None, S_training, spectra, known, given_training)
+        return y_val, iter([Examined(seen, rows_val, S_val, given_val)])
     training, (X_val, y_val, S_val) = class_split(X, y, S, held_out)
-    return y_val, Fold(training, X_val, S_val, name, shared).examined(trial.normalisations)
+    return y_val, Fold(training, X_val, S_val, name, shared, both).examined(trial.normalisations)

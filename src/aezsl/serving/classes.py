@@ -53,7 +53,10 @@ def class_table(given: Given) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
                 f"classes[{number}] must be a name, or an object with class_name and the same entries as the first, "
                 "each a text or a number"
             )
-    return table_of_rows(SOURCE, rows) if rows else (None, ())
+    table, attributes = table_of_rows(SOURCE, rows) if rows else (None, ())
+    if wrong := [name for name in attributes if any(isinstance(row.get(name), str) for row in rows)]:
+        raise DataError(f"{wrong[0]} of every class must be a number, and is a text: leave its quotes out")
+    return table, attributes
 
 
 def _is_plain(value: Any) -> bool:

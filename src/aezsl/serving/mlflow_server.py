@@ -14,7 +14,16 @@ from typing import Any
 
 from mlflow.exceptions import MlflowException
 
-from aezsl.serving.requests import COLUMNS, MAX_ROWS, RequestError, Rows, columns_of, read_params, refuse_unknown
+from aezsl.serving.requests import (
+    COLUMNS,
+    MAX_ROWS,
+    RequestError,
+    Rows,
+    columns_of,
+    failed,
+    read_params,
+    refuse_unknown,
+)
 
 log = logging.getLogger(__name__)
 
@@ -73,17 +82,21 @@ def respond(served: Any, body: bytes, content_type: str | None) -> Any:
     """What MLflow's server sends back: the answer of a ``service.ServedModel`` to the body of a request."""
     from mlflow.pyfunc.scoring_server import InvocationsResponse
 
+    return InvocationsResponse(response=answer_body(served, body, content_type)[0], status=200, mimetype=JSON)
+
+
+def answer_body(served: Any, body: bytes, content_type: str | None) -> tuple[str, dict[str, float]]:
+    """The answer to the body of a request, as JSON, and what is counted of it."""
     try:
         rows, params = read_body(body, content_type)
-        answer = served.answer(rows, params)
-        lines = [dict(zip(answer, line, strict=True)) for line in zip(*answer.values(), strict=True)]
-        text = json.dumps({"predictions": lines})
+        reply = served.reply(rows, params)
+        lines = [dict(zip(reply.columns, line, strict=True)) for line in zip(*reply.columns.values(), strict=True)]
+        return json.dumps({"predictions": lines, "metadata": served.about | {"expected": reply.expected}}), reply.counts
     except RequestError:
         raise
     except Exception as error:
         log.exception("a request failed")
-        raise RequestError(f"the request cannot be answered ({type(error).__name__}); see the service's log") from error
-    return InvocationsResponse(response=text, status=200, mimetype="application/json")
+        raise failed(error) from error
 
 
 def read_body(body: bytes, content_type: str | None) -> tuple[Rows, Any]:
@@ -94,13 +107,17 @@ def read_body(body: bytes, content_type: str | None) -> tuple[Rows, Any]:
     if kind != JSON:  # CSV has no vectors, and a few kilobytes of Parquet may hold gigabytes
         raise RequestError(f"the content type must be {JSON}, got {kind or 'none'}")
     try:
-        asked = json.loads(body)
+        asked = json.loads(body, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise RequestError(f"the request is not valid JSON ({error})") from error
     if not isinstance(asked, dict):
         raise RequestError(f"a request must be an object with {ROWS[0]}, got {type(asked).__name__}")
     refuse_unknown("entry", asked, (*ROWS, "params"))
     return _read_rows({key: asked[key] for key in ROWS if key in asked}), asked.get("params")
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _read_rows(given: dict[str, Any]) -> Rows:

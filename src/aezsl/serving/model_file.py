@@ -13,10 +13,13 @@ import numpy as np
 from aezsl.encoders.recipe import Recipe
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import Confidence
-from aezsl.formats.npz import check_unchanged, load_npz, save_npz
+from aezsl.formats.npz import DIGEST, check_unchanged, load_npz, save_npz
 from aezsl.methods import METHODS, MethodRun, TargetClassifier, ZeroShotClassifier, make_method, method_name
 from aezsl.serving import VERSION
 from aezsl.serving.trained import TrainedModel
+
+#: Where the trained model lies in the folder that MLflow keeps.
+MODEL_FILE = "model.npz"
 
 
 def save_trained(path: Path, trained: TrainedModel) -> None:
@@ -35,12 +38,14 @@ def load_trained(path: Path) -> TrainedModel:
     header, arrays = load_npz(path, "a trained model", VERSION, fields, again)
     with _refused(path, "a trained model"):
         recipe = Recipe.from_state(header["recipe"], _part("recipe", arrays)).found_near(path)
-        trained = TrainedModel(_load_model(header, arrays), recipe, Confidence.from_mapping(header["confidence"]))
+        confidence, version = Confidence.from_mapping(header["confidence"]), str(header.get(DIGEST, ""))[:12]
+        trained = TrainedModel(_load_model(header, arrays), recipe, confidence, version)
         features, semantics = recipe.example.shape[1], recipe.class_vectors.shape[1]
         _check_widths(trained.model, features, semantics)
-        targets = recipe.semantics(recipe.class_vectors[:2].astype(np.float64))
-        scores = trained.model.decision_function(recipe.features(recipe.example.astype(np.float64)), targets)
-        _check_scores(scores, (len(recipe.example), len(targets)))
+        targets, given = recipe.described(recipe.class_vectors[:2])
+        rows = recipe.features(recipe.example.astype(np.float64))
+        scores = trained.model.adapt(targets, rows, given).scores(rows)
+        _check_scores(scores, (len(rows), len(targets)))
         check_unchanged(header, arrays)
     return trained
 
@@ -177,22 +182,34 @@ SCHEME = "models:/"
 def load_registered(uri: str) -> TrainedModel:
     """The trained model that a registry has under ``models:/<name>/<version>``."""
     import mlflow
-    from mlflow.models import Model
-
-    from aezsl.serving.service import MODEL_FILE
 
     if not uri.startswith(SCHEME):
         raise DataError(f"expected {SCHEME}<name>/<version> or {SCHEME}<name>@<alias>, got {uri!r}")
     try:
         folder = Path(mlflow.artifacts.download_artifacts(uri))
-        flavour = Model.load(str(folder / "MLmodel")).flavors["python_function"]
+        file = _exported_file(folder)
     except Exception as error:  # of the registry, the store or the file
         reason = str(error).partition("\n")[0]
         raise DataError(
             f"{uri} cannot be loaded from the model registry ({reason}): register it by kedro run --pipeline=export "
             "--params=export.register=<name>"
         ) from error
-    return load_trained(folder / flavour["data"] / MODEL_FILE)
+    return load_trained(file)
+
+
+def load_exported(folder: Path) -> TrainedModel:
+    """The trained model in a folder that ``export`` has written; none of the code beside it is run."""
+    try:
+        file = _exported_file(folder)
+    except Exception as error:
+        raise DataError(f"{folder} is not a folder that export has written: give that, or a file model.npz") from error
+    return load_trained(file)
+
+
+def _exported_file(folder: Path) -> Path:
+    from mlflow.models import Model
+
+    return folder / str(Model.load(str(folder / "MLmodel")).flavors["python_function"]["data"]) / MODEL_FILE
 
 
 def check_name(name: str) -> None:

@@ -39,6 +39,8 @@ class Named:
     none: bool  # whether "none of these" may be said
     unreadable: dict[str, str]  # path -> why
     warnings: list[str]  # what a user should know before he trusts the names
+    corrected: frozenset[int] = frozenset()  # places of photos that somebody has named
+    worth_a_look: tuple[int, ...] = ()  # places, where it was asked for
 
     @property
     def names(self) -> list[str]:

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
-from mlflow.protos.databricks_pb2 import BAD_REQUEST
+from mlflow.protos.databricks_pb2 import BAD_REQUEST, INTERNAL_ERROR
 from numpy.typing import NDArray
 
 from aezsl.errors import DataError
-from aezsl.formats.images import read_content
-from aezsl.machine.files import read_member, split_member
+from aezsl.machine.files import read_below
 from aezsl.serving.classes import class_table, parsed
 
 #: The folder below which a request may name image files; without it, images come as content.
@@ -45,9 +44,14 @@ class RequestError(DataError, MlflowException):
     MLflow would put the whole request before the message; this one keeps its sentence.
     """
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, error_code: int = BAD_REQUEST) -> None:
         self._sentence = sentence
-        MlflowException.__init__(self, sentence, error_code=BAD_REQUEST)
+        MlflowException.__init__(self, sentence, error_code=error_code)
+
+    @property
+    def status(self) -> int:
+        """The status of the answer."""
+        return int(self.get_http_status_code())  # type: ignore[no-untyped-call]
 
     @property
     def message(self) -> str:
@@ -57,6 +61,13 @@ class RequestError(DataError, MlflowException):
     @message.setter
     def message(self, value: str) -> None:
         """What MLflow adds is left out."""
+
+
+def failed(error: Exception) -> RequestError:
+    """What a client is told of an error that is not the request's: the log has the rest."""
+    return RequestError(
+        f"the request cannot be answered ({type(error).__name__}); see the service's log", INTERNAL_ERROR
+    )
 
 
 def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -191,17 +202,15 @@ def _read_named(number: int, value: Any) -> bytes:
             f"row {number}: this service reads no files; send the content of the image as image. Its owner may name a "
             f"folder of images as {IMAGE_FOLDER}"
         )
-    root = Path(folder).resolve()
+    if not isinstance(value, str):
+        raise RequestError(f"row {number}: path must be the name of an image file")
     try:
-        path = (root / str(value)).resolve()
-    except (OSError, ValueError, RuntimeError):
-        path = Path()
-    member = split_member(path)
-    opened = path if member is None else member[0].resolve()
-    if not isinstance(value, str) or not path.is_relative_to(root) or not opened.is_relative_to(root):
-        raise RequestError(f"row {number}: path must lie below the folder that {IMAGE_FOLDER} names")
-    try:
-        # Of a member the archive that is opened was checked, and not the name that leads to it.
-        return read_content(path) if member is None else read_member(opened, *member[1:])
-    except (DataError, OSError) as error:
-        raise RequestError(f"row {number}: {str(error).replace(str(path), repr(value))}") from error
+        root = Path(folder).absolute()
+        return read_below(root, value.removeprefix(f"{root}/"), MAX_IMAGE)
+    except (OSError, ValueError) as error:
+        # What is there, and where it lies, is not for the client.
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise RequestError(
+            f"row {number}: path must name an image file below the folder that {IMAGE_FOLDER} names, without links; "
+            f"got {value[:200]!r} ({reason})"
+        ) from error

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
+from aezsl import __version__
 from aezsl.encoders.recipe import NamedClasses
 from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.errors import AezslError, DataError
 from aezsl.formats.images import UnreadableImageError, read_image
-from aezsl.methods import TargetClassifier
-from aezsl.serving.mlflow_server import JSON, ROWS, read_requests_first, respond
-from aezsl.serving.model_file import load_trained
+from aezsl.methods import TargetClassifier, method_name
+from aezsl.serving.mlflow_server import JSON, ROWS, answer_body, read_requests_first
+from aezsl.serving.model_file import MODEL_FILE, load_trained
 from aezsl.serving.requests import (
     DEFAULTS,
     RequestError,
     Rows,
     columns_of,
+    failed,
     image_content,
     read_classes,
     read_features,
@@ -34,9 +37,6 @@ from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
 
-#: Where the trained model lies in the folder that MLflow keeps.
-MODEL_FILE = "model.npz"
-
 
 def _load_pyfunc(data_path: str) -> "ServedModel":
     """What MLflow calls to load the model."""
@@ -44,6 +44,22 @@ def _load_pyfunc(data_path: str) -> "ServedModel":
     served = ServedModel(load_trained(Path(data_path) / MODEL_FILE))
     served.warm_up()
     return served
+
+
+def make_served(place: str) -> "ServedModel":
+    """What ``aezsl serve`` serves: a file, an exported folder, a registered model, a method, or the photo model."""
+    from aezsl.serving.zero_shot import find_model
+
+    return ServedModel(find_model(place))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer to a request by column, what share of right names to expect, and what is counted of it."""
+
+    columns: dict[str, list[Any]]
+    expected: str
+    counts: dict[str, float]
 
 
 class ServedModel:
@@ -78,6 +94,10 @@ class ServedModel:
 
     def answer(self, rows: Rows, params: dict[str, Any] | None = None) -> dict[str, list[Any]]:
         """Names of all rows, both by column."""
+        return self.reply(rows, params).columns
+
+    def reply(self, rows: Rows, params: dict[str, Any] | None = None) -> Reply:
+        """As ``answer``, with what else is told."""
         try:
             given = read_params(params)
             targets, adapted = self._adapted(given["classes"])
@@ -92,18 +112,42 @@ class ServedModel:
             raise RequestError(str(error)) from error
         except Exception as error:
             log.exception("a request failed")
-            raise RequestError(
-                f"the request cannot be answered ({type(error).__name__}); see the service's log"
-            ) from error
-        return answers.reply()
+            raise failed(error) from error
+        columns = answers.reply()
+        n, expectation = len(targets.names), self.trained.confidence.expectation
+        known = expectation is not None and n > 1 and not targets.seen.any() and not given["multi"]
+        counts = {
+            "images": len(features),
+            "none_of_these": sum(columns["none_of_these"]),
+            "probability": float(sum(columns["probability"])),
+        }
+        if expectation is not None and known:
+            share = expectation.among_classes(n).accuracy
+            counts |= {"expected_rows": len(features), "expected_probability": share * len(features)}
+            counts["expected_rows_probability"] = counts["probability"]
+        return Reply(columns, self.trained.expected(n) if known else "", counts)
+
+    @property
+    def version(self) -> str:
+        """A digest of the model's content."""
+        return self.trained.version
+
+    @property
+    def about(self) -> dict[str, str]:
+        """Which model it is."""
+        return {"method": method_name(self.trained.model), "version": self.version, "aezsl": __version__}
+
+    def answer_example(self) -> None:
+        """Answer a request that the model can answer."""
+        rows = example(self.trained).to_dict(orient="records")
+        unseen = (self.trained.recipe.classes["role"] == "unseen").any()
+        params = {} if unseen else {"classes": ["a", "b"]}
+        answer_body(self, json.dumps({ROWS[0]: rows, "params": params}).encode(), JSON)
 
     def warm_up(self) -> None:
         """Load what requests need, so that the first one is as fast as the others."""
         try:
-            rows = example(self.trained).to_dict(orient="records")
-            unseen = (self.trained.recipe.classes["role"] == "unseen").any()
-            params = {} if unseen else {"classes": ["a", "b"]}
-            respond(self, json.dumps({ROWS[0]: rows, "params": params}).encode(), JSON)
+            self.answer_example()
             for source in self.trained.recipe.sources:
                 if source["kind"] == "text":
                     settings = {key: value for key, value in source.items() if key != "kind"}

@@ -1,6 +1,6 @@
 """A fitted method with its recipe: all it takes to classify."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from aezsl.evaluation.groups import Groups
 from aezsl.evaluation.ranking import Ranking
 from aezsl.evaluation.yes_no import rival_classes
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
+from aezsl.methods.heads.folder import FolderClassifier
 from aezsl.methods.heads.methods import AEZSLHeads, HeadMethod
 from aezsl.serving.one_photo import doubts_in_words
 
@@ -33,6 +34,7 @@ class TrainedModel:
     model: ZeroShotClassifier
     recipe: Recipe
     confidence: Confidence = field(default_factory=Confidence)
+    version: str = ""  # a digest of the file that it was loaded from
 
     def encode(self, device: str = "auto", side_by_side: bool = False) -> Encode:
         """What gives features of images as in training (see ``ImageEncoder.load``); its networks are loaded once."""
@@ -46,7 +48,17 @@ class TrainedModel:
 
     def adapt(self, targets: NamedClasses) -> TargetClassifier | None:
         """A classifier of some classes that serves any rows; None for a transductive method, whose pool they are."""
-        return None if self.model.transductive else self.model.adapt(targets.vectors)
+        return None if self.model.transductive else self.model.adapt(targets.vectors, given=targets.given)
+
+    def adapt_to_rows(self, features: Array, targets: NamedClasses) -> TargetClassifier:
+        """A classifier of some classes for features (n, d) as the backbone gave them; they are the pool, if any is."""
+        return self.model.adapt(targets.vectors, self._rows(features), targets.given)
+
+    def worth_a_look(self, adapted: TargetClassifier, known: Iterable[int], n: int = 3) -> list[int]:
+        """The n rows of a folder named as a whole whose names tell most about the others; ``known`` ones are given."""
+        if not isinstance(adapted, FolderClassifier) or not adapted.folder:
+            raise DataError("only where photos are named together one says something of others: leave --alone out")
+        return adapted.folder.ask(known, n)
 
     def doubts(self, targets: NamedClasses, multi: bool = False) -> list[str]:
         """Why names among these classes should not be trusted, where the method can tell without an image.
@@ -62,16 +74,24 @@ class TrainedModel:
         return expectation.in_words(n_classes) if expectation and n_classes and not any_seen else ""
 
     def answer(
-        self, features: Array, targets: NamedClasses, top: int | None = TOP, adapted: TargetClassifier | None = None
+        self,
+        features: Array,
+        targets: NamedClasses,
+        top: int | None = TOP,
+        adapted: TargetClassifier | None = None,
+        corrections: Mapping[int, int] | None = None,
     ) -> Answers:
         """What images show, among some classes: the best few of each, or all.
 
         features : (n, d) as the backbone gave them. A transductive method takes all rows together as its pool, unless
             ``adapted`` is given.
         adapted : what ``adapt`` gave for these classes, which most methods need longer for than for the rows.
+        corrections : names that somebody has given: row -> number of the class, or ``NOTHING``. Where the model names
+            a folder as a whole, the other rows follow.
         """
         rows = self._rows(features)
-        return self.answer_rows(rows, targets, adapted or self.model.adapt(targets.vectors, rows), top)
+        adapted = adapted or self.model.adapt(targets.vectors, rows, targets.given)
+        return self.answer_rows(rows, targets, adapted, top, corrections)
 
     def answer_each(
         self, features: Array, targets: NamedClasses, top: int | None = None, adapted: TargetClassifier | None = None
@@ -89,7 +109,7 @@ class TrainedModel:
                 "this model cannot say yes or no to every label (it was not calibrated for that): leave multi out, or "
                 "ask the photo model"
             )
-        scores = (adapted or self.model.adapt(targets.vectors)).scores(rows)
+        scores = (adapted or self.model.adapt(targets.vectors, given=targets.given)).scores(rows)
         shares = self.confidence.yes_no.probabilities(scores, self._rivals(rows))
         return Answers.each(scores, targets.names, shares)
 
@@ -104,7 +124,12 @@ class TrainedModel:
     def _seen_classifier(self) -> TargetClassifier:
         seen = (self.recipe.classes["role"] == "seen").to_numpy()
         vectors = self.recipe.class_vectors[seen]
-        return self.model.adapt(self.recipe.semantics(vectors[rival_classes(len(vectors))].astype(np.float64)))
+        return self._adapted(vectors[rival_classes(len(vectors))])
+
+    def _adapted(self, vectors: Array) -> TargetClassifier:
+        """The classifier of classes with these vectors before normalisation, without a pool."""
+        S, given = self.recipe.described(vectors)
+        return self.model.adapt(S, given=given)
 
     def groups(self, names: Sequence[str]) -> Groups | None:
         """The groups of classes by what training says of them; those of labels of the photo model by WordNet."""
@@ -119,12 +144,23 @@ class TrainedModel:
         return self.recipe.features(features)
 
     def answer_rows(
-        self, rows: Array, targets: NamedClasses, adapted: TargetClassifier, top: int | None = None
+        self,
+        rows: Array,
+        targets: NamedClasses,
+        adapted: TargetClassifier,
+        top: int | None = None,
+        corrections: Mapping[int, int] | None = None,
     ) -> Answers:
         """As ``answer``, of rows (n, d) that are normalised, by the classifier of these classes.
 
         Where seen and unseen classes compete, the model's constant is subtracted from the scores of the seen ones.
         """
+        if corrections:
+            nothing = None
+            if isinstance(adapted, FolderClassifier) and adapted.folder:
+                adapted = adapted.corrected(corrections, self.confidence.threshold or 0.5)
+                nothing = adapted.nothing
+            return self.answer_rows(rows, targets, adapted, top).corrected(corrections, targets.names, nothing)
         k = len(targets.names) if top is None else max(top, SHARING)
         groups = targets.groups or self.groups(targets.names)
         if self.confidence.stacking is None or not targets.mixed:
@@ -158,5 +194,5 @@ class TrainedModel:
         chosen = np.unique(np.linspace(0, len(vectors) - 1, REFERENCE_CLASSES).astype(int))
         rows = self.recipe.features(self.recipe.example.astype(np.float64))
         # Without a pool: the two images of the example are not for learning from.
-        scores = self.model.adapt(self.recipe.semantics(vectors[chosen].astype(np.float64))).scores(rows)
+        scores = self._adapted(vectors[chosen]).scores(rows)
         return float(scores.std(axis=1).mean()) or 1.0

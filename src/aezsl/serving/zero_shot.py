@@ -19,7 +19,8 @@ from aezsl.formats.images import UnreadableImageError
 from aezsl.machine.progress import progress_bar
 from aezsl.methods import METHODS
 from aezsl.serving.classes import Given, find_classes, parsed
-from aezsl.serving.model_file import load_trained
+from aezsl.serving.corrected import placed
+from aezsl.serving.model_file import SCHEME, load_exported, load_registered, load_trained
 from aezsl.serving.one_photo import Named
 from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
@@ -92,14 +93,18 @@ def name_images(
     device: str = "auto",
     together: bool = False,
     multi: bool = False,
+    ask: int = 0,
 ) -> Named:
     """Names of the photo, or of all photos below the folder; what cannot be read is passed over and listed.
 
     together : name a folder as a whole, where the model can learn from the photos to be named.
-    multi : several labels may be true of a photo, see ``classify``.
+    multi : several labels may be true of a photo, see ``classify``. ask : how many photos worth a look to find.
+
+    Names that somebody has given in ``corrections.csv`` are taken over; a folder that is named as a whole follows them.
     """
     folder = place if place.is_dir() else place.parent
-    paths = read_new_images(place).images["path"].tolist() if place.is_dir() else [str(place)]
+    new = read_new_images(place) if place.is_dir() else None
+    paths = [str(place)] if new is None else new.images["path"].tolist()
     trained = model if isinstance(model, TrainedModel) else find_model(model, Path(), together and not multi)
     if not parsed(labels):
         raise DataError("labels must be names to choose among, such as 'a red fox, a melon'")
@@ -108,10 +113,27 @@ def name_images(
     readable = [path for path in paths if path not in unreadable]
     if not readable:
         raise DataError(f"no image can be read: {next(iter(unreadable.values()))}")
-    answers = trained.answer_each(features, targets) if multi else trained.answer(features, targets, None)
     shown = [os.path.relpath(path, folder) for path in readable]
+    warnings, corrections = trained.doubts(targets, multi), dict[int, int]()
+    if new is not None:
+        ids = [Path(name).as_posix() for name in shown]
+        targets, corrections, notes = placed(trained.recipe, targets, ids, new.corrections)
+        warnings += [*new.doubts, *notes]
+    if multi:
+        answers = trained.answer_each(features, targets).corrected(corrections, targets.names)
+    else:
+        adapted = trained.adapt_to_rows(features, targets)
+        answers = trained.answer(features, targets, None, adapted, corrections)
+    worth = trained.worth_a_look(adapted, corrections, ask) if ask and not multi else []
     return Named(
-        readable, shown, answers, NONE_OF_THESE not in targets.names, unreadable, trained.doubts(targets, multi)
+        readable,
+        shown,
+        answers,
+        NONE_OF_THESE not in targets.names,
+        unreadable,
+        warnings,
+        frozenset(corrections),
+        tuple(worth),
     )
 
 
@@ -132,15 +154,19 @@ def _read_all(encode: Encode, paths: Sequence[str]) -> tuple[Float32, dict[str, 
 
 
 def find_model(given: str | Path | None = None, project: Path = Path(), together: bool = False) -> TrainedModel:
-    """A trained model: the file that is given, that of a method of the project, or the photo model.
+    """A trained model: a file, an exported folder, one of MLflow's registry, of a method here, or the photo model.
 
     Of several models of a method, one of the project's own data is preferred to one of the default benchmark.
     together : whether a folder is to be named as a whole, if the photo model is meant.
     """
     if given is None or str(given) == PHOTOS:
         return photo_model(together=together)
+    if str(given).startswith(SCHEME):
+        return load_registered(str(given))
     if Path(given).is_file():
         return load_trained(Path(given))
+    if (Path(given) / "MLmodel").is_file():
+        return load_exported(Path(given))
     for path in _candidates(project / MODELS, str(given)):
         trained = load_trained(path)
         if all(part["backbone"] != "file" for part in trained.recipe.backbone["parts"]):

@@ -28,6 +28,19 @@ def test_gradient_of_every_target_s_objective_vanishes(shape):
         np.testing.assert_allclose(p, W @ a, rtol=1e-7, atol=1e-10)
 
 
+def test_is_aezsl_sim_with_the_regulariser_of_eszsl():
+    data = make_synthetic()
+    moved, moved_new = data.S - data.S.mean(axis=0), data.S_new - data.S.mean(axis=0)
+    found = []
+    for name, params in (
+        ("adaptive_eszsl", {"gamma": 0.3, "lam": 2.0}),
+        ("aezsl_sim", {"gamma": 0.3, "lambda1": 2.0, "lambda2": 0.6}),
+    ):
+        model = make_method(name, **params).fit(data.X, data.y, moved, data.S)
+        found.append(model.adapt(moved_new, given=data.S_new).classifiers)
+    np.testing.assert_allclose(*found, rtol=1e-8, atol=1e-11)
+
+
 class TestAdaptiveRidge(MethodContract):
     method = "adaptive_ridge"
     params = {"lam": 0.1}

@@ -2,14 +2,15 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from aezsl.errors import AezslError, ParameterError
+from aezsl.errors import AezslError, DataError, ParameterError
 from aezsl.methods import make_method
 from aezsl.methods.aezsl import aezsl
 from aezsl.methods.aezsl.aezsl import AEZSL
-from aezsl.methods.core.seen import Targets
+from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.selection import grid_points
 from tests.methods.core.contract import MethodContract
 from tests.oracles.aezsl import aezsl_dense, aezsl_gradient, aezsl_objective, cosines, single_mapping
+from tests.oracles.eszsl import eszsl_solution
 from tests.synthetic import make_synthetic
 
 
@@ -59,11 +60,12 @@ def test_gradient_of_the_objective_vanishes(lambda3, shape):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("nonnegative", [True, False], ids=["attributes", "negative cosines"])
 @pytest.mark.parametrize("lambdas", [(0.1, 0.2, 0.0), (1e-3, 1e-3, 1e-3), (0.0, 0.1, 1.0), (0.1, 0.2, 1e3)])
-def test_equals_a_dense_kronecker_solve(shape, nonnegative, lambdas):
+@pytest.mark.parametrize("gamma", [0.0, 0.7])
+def test_equals_a_dense_kronecker_solve(shape, nonnegative, lambdas, gamma):
     data = make_synthetic(**{**SMALL, **shape}, nonnegative=nonnegative)
     assert nonnegative or cosines(data.S_new, data.S).min() < -0.1
-    expected = aezsl_dense(*data[:3], data.S_new, *lambdas)
-    model = fit(data, *lambdas)
+    expected = aezsl_dense(*data[:3], data.S_new, *lambdas, gamma)
+    model = fit(data, *lambdas, gamma=gamma)
     assert_equal_to(stacked(model, data.S_new), expected, 1e-8)
     assert_equal_to(model.classifiers(data.S_new), np.einsum("cda,ca->dc", expected, data.S_new), 1e-8)
 
@@ -78,11 +80,14 @@ def test_without_lambda2_the_solution_of_smallest_norm_is_taken():
     assert np.abs(unseen_direction @ W).max() < 1e-10 * np.abs(W).max()
 
 
-@pytest.mark.parametrize("lambdas", [(0.1, 0.1, 0.0), (1.0, 1.0, 0.1), (0.1, 0.1, 10.0), (0.01, 1.0, 1.0)])
-def test_alternating_reaches_the_same_optimum_and_never_climbs(lambdas):
+@pytest.mark.parametrize(
+    ("lambdas", "gamma"),
+    [((0.1, 0.1, 0.0), 0.0), ((1.0, 1.0, 0.1), 0.0), ((0.1, 0.1, 10.0), 0.0), ((0.01, 1.0, 1.0), 3.0)],
+)
+def test_alternating_reaches_the_same_optimum_and_never_climbs(lambdas, gamma):
     data = make_synthetic(n_seen=12, n_unseen=4, d=10, a=6)
-    direct = fit(data, *lambdas)
-    swept = fit(data, *lambdas, solver="alternating", tol=1e-15, max_iter=5000)
+    direct = fit(data, *lambdas, gamma=gamma)
+    swept = fit(data, *lambdas, solver="alternating", tol=1e-15, max_iter=5000, gamma=gamma)
     assert_equal_to(stacked(swept, data.S_new), stacked(direct, data.S_new), 1e-5)
     trace = swept.adapt(data.S_new).objective_trace
     assert (np.diff(trace) <= 1e-14 * trace[0]).all()
@@ -93,9 +98,9 @@ def test_alternating_reaches_the_same_optimum_and_never_climbs(lambdas):
 def test_objective_is_the_paper_s_equation_term_by_term():
     data = make_synthetic()
     lambdas = (0.3, 0.7, 2.0)
-    model = fit(data, *lambdas)
+    model = fit(data, *lambdas, gamma=0.4)
     terms = model.adapt(data.S_new).objective()
-    expected = aezsl_objective(stacked(model, data.S_new), *data[:3], data.S_new, *lambdas)
+    expected = aezsl_objective(stacked(model, data.S_new), *data[:3], data.S_new, *lambdas, 0.4)
     np.testing.assert_allclose(list(terms.values()), [*expected, expected.sum()], rtol=1e-9)
 
 
@@ -137,7 +142,7 @@ def test_more_semantic_dimensions_than_classes_cost_like_the_classes():
     data = make_synthetic(a=400)
     model = fit(data, 0.1, 0.1, 1.0)
     P = model.classifiers(data.S_new)
-    assert model._decompose(data.S_new).V.shape == (30, 8 * 30)
+    assert model._decompose(Targets(data.S_new)).V.shape == (30, 8 * 30)
     # The same products between classes in 38 dimensions: the same answer.
     everything = np.vstack([data.S, data.S_new])
     values, vectors = np.linalg.eigh(everything @ everything.T)
@@ -151,8 +156,8 @@ def test_a_tight_memory_budget_changes_nothing_but_memory():
     model = fit(data, 0.1, 0.1, 1.0)
     narrow = fit(data, 0.1, 0.1, 1.0, memory_mb=0.4)
     assert_equal_to(narrow.classifiers(data.S_new), model.classifiers(data.S_new), 1e-10)
-    assert model._decompose(data.S_new).NV is not None
-    assert narrow._decompose(data.S_new).NV is None
+    assert model._decompose(Targets(data.S_new)).NV is not None
+    assert narrow._decompose(Targets(data.S_new)).NV is None
     for too_little in (0.4, 0.01):
         with pytest.raises(AezslError, match="memory_mb"):
             fit(data, 0.1, 0.1, 1.0, memory_mb=too_little, solver="alternating").classifiers(data.S_new)
@@ -193,6 +198,39 @@ def test_models_that_adapt_to_one_object_share_the_decompositions(monkeypatch):
     assert len(made) == 3
 
 
+@pytest.mark.parametrize("lambda3", [0.0, 1.0])
+@pytest.mark.parametrize("way", [{}, {"memory_mb": 0.001}], ids=["kept", "streamed"])
+def test_with_weights_of_one_and_its_regulariser_it_is_eszsl(lambda3, way):
+    data = make_synthetic()
+    expected = eszsl_solution(*data[:3], 3.0, 0.2) @ data.S_new.T
+    model = fit(data, 0.2, 3.0 * 0.2, lambda3, gamma=3.0, weighting="none", tol=1e-14, **way)
+    assert_equal_to(model.classifiers(data.S_new), expected, 1e-10)
+
+
+def test_classes_are_similar_as_they_were_given_in_every_solver():
+    data = make_synthetic(**SMALL)
+    mean = data.S.mean(axis=0)
+    moved, moved_new = data.S - mean, data.S_new - mean
+    expected = aezsl_dense(data.X, data.y, moved, moved_new, 0.1, 0.2, 0.5, 0.7, given=(data.S_new, data.S))
+    for way in ({}, {"memory_mb": 0.001}, {"solver": "alternating", "tol": 1e-15, "max_iter": 5000}):
+        model = AEZSL(0.1, 0.2, 0.5, gamma=0.7, **way).fit(data.X, data.y, moved, data.S)
+        classifier = model.adapt(moved_new, given=data.S_new)
+        assert_equal_to(np.array(list(classifier.mappings())), expected, 1e-6)
+        assert_equal_to(classifier.classifiers, np.einsum("cda,ca->dc", expected, moved_new), 1e-6)
+        again = model.restore(classifier.state())
+        assert_equal_to(again.mappings()[1], expected[1], 1e-6)
+        assert again.objective() == classifier.objective()
+        with pytest.raises(DataError, match="given"):
+            model.adapt(moved_new)
+    points = [{"lambda3": value, "gamma": 0.7} for value in np.geomspace(0.1, 10, 50)]
+    seen = SeenData(data.X, data.y, moved, given=data.S)
+    targets = Targets(moved_new, n_models=len(points), unmoved=data.S_new)
+    *_, last = (model.adapt_to(targets) for model in AEZSL(0.1, 0.2).fit_points(seen, points))
+    assert last.solution is None  # it came from the table
+    expected = aezsl_dense(data.X, data.y, moved, moved_new, 0.1, 0.2, 10.0, 0.7, given=(data.S_new, data.S))
+    assert_equal_to(last.classifiers, np.einsum("cda,ca->dc", expected, moved_new), 1e-5)
+
+
 @pytest.mark.parametrize("shape", [{}, {"d": 60, "per_class": 1}, {"a": 50}, {"nonnegative": False}])
 def test_the_table_of_a_long_path_gives_what_separate_fits_give_in_single_precision(shape):
     data = make_synthetic(**shape)
@@ -200,7 +238,7 @@ def test_the_table_of_a_long_path_gives_what_separate_fits_give_in_single_precis
     X = data.X * 10.0 ** np.linspace(-2, 2, data.X.shape[1])
     points = grid_points({"lambda1": [0.0, 1e-3, 1.0, 1e3], "lambda2": [1e-3, 1.0, 1e3], "lambda3": [1e-3, 1.0, 1e3]})
     points += [{"lambda1": 1.0, "lambda2": 0.0, "lambda3": 1.0}, {"lambda1": 1.0, "lambda2": 1.0, "lambda3": 0.0}]
-    points *= 2
+    points += [{**point, "gamma": gamma} for gamma in (1e-2, 1e2) for point in points]
     _, adapted = adapt_path(points, X, data.y, data.S, data.S_new)
     for point, classifier in zip(points, adapted, strict=True):
         P = classifier.classifiers

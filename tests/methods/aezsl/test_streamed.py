@@ -46,10 +46,12 @@ def assert_equal_to(actual, expected, tol):
     ],
     ids=str,
 )
+@pytest.mark.parametrize("gamma", [0, 30])
 @pytest.mark.parametrize("shape", [{}, {"d": 60, "per_class": 1}, {"a": 50}], ids=["full rank", "few samples", "wide"])
-def test_equals_the_solver_that_keeps_all_targets(lambdas, shape):
+def test_equals_the_solver_that_keeps_all_targets(lambdas, gamma, shape):
     data = make_synthetic(n_unseen=40, **shape)
-    kept, passes = (fit(lambdas, data, tol=1e-14, memory_mb=mb).adapt(data.S_new) for mb in (2048, NARROW))
+    params = {"tol": 1e-14, "gamma": gamma}
+    kept, passes = (fit(lambdas, data, **params, memory_mb=mb).adapt(data.S_new) for mb in (2048, NARROW))
     assert_equal_to(passes.classifiers, kept.classifiers, 1e-8)
     assert_equal_to(passes.mappings()[7], kept.mappings()[7], 1e-8)
 
@@ -100,9 +102,9 @@ def test_any_number_of_workers_gives_the_same_bits(lambda3):
 
 
 def test_blocks_are_cut_by_the_number_of_targets_alone():
-    assert [len(A) for A, _ in target_blocks(np.zeros((5, 2)), np.ones(5))] == [1] * 5
-    assert [len(A) for A, _ in target_blocks(np.zeros((785, 2)), np.ones(785))] == [50] + [49] * 15
-    sizes = [len(A) for A, _ in target_blocks(np.zeros((20_842, 2)), np.ones(20_842))]
+    assert [len(A) for A, _ in target_blocks(np.zeros((5, 2)), np.ones((5, 3)))] == [1] * 5
+    assert [len(A) for A, _ in target_blocks(np.zeros((785, 2)), np.ones((785, 3)))] == [50] + [49] * 15
+    sizes = [len(A) for A, _ in target_blocks(np.zeros((20_842, 2)), np.ones((20_842, 3)))]
     assert len(sizes) == 82
     assert max(sizes) <= streamed.BLOCK_TARGETS
 
@@ -115,9 +117,9 @@ def test_memory_does_not_grow_with_the_number_of_targets(monkeypatch):
 
     def peak(n):
         targets = rng.normal(size=(n, DATA.S.shape[1]))
-        A, lengths = targets @ model.Q_, np.linalg.norm(targets, axis=1)
+        A = targets @ model.Q_
         tracemalloc.start()
-        _, parts = stream_targets(model.reduced, model.similarity(model.reduced.S), A, lengths, model.lambdas)
+        _, parts = stream_targets(model.reduced, model.similarity, A, targets, model.lambdas)
         n_seen = sum(part.shape[1] for part in parts)
         used = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -143,7 +145,6 @@ def test_values_at_the_nodes_give_those_of_every_row(smallest):
 
 def test_the_sum_is_that_of_the_mappings():
     model = fit((0.1, 0.1, 1.0))
-    A, lengths = DATA.S_new @ model.Q_, np.linalg.norm(DATA.S_new, axis=1)
-    problem = SharedProblem.for_targets(model.reduced, model.similarity(model.reduced.S), model.lambdas, A, lengths)
-    Z = shared_sum(target_blocks(A, lengths), problem, show=False)
+    problem = SharedProblem.for_targets(model.reduced, model.similarity, model.lambdas, DATA.S_new)
+    Z = shared_sum(target_blocks(DATA.S_new @ model.Q_, DATA.S_new), problem, show=False)
     assert_equal_to(model.U_ @ Z @ model.Q_.T, sum(model.adapt(DATA.S_new).mappings()), 1e-8)

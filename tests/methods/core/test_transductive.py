@@ -6,6 +6,7 @@ import pytest
 
 from aezsl.kinds import check_value
 from aezsl.methods import METHODS, LinearClassifier, make_method, method_class
+from aezsl.methods.core.classifiers import TargetClassifier
 from aezsl.methods.core.history import LabelHistory
 from aezsl.methods.core.parameters import kind_of
 from aezsl.methods.core.seen import Targets
@@ -152,3 +153,64 @@ def test_one_sample_alone_starts_with_what_the_seen_classes_say_of_it(name):
     model, samples = make_method(name).fit(*data[:3]), data.X_new[::6]
     found = [model.adapt(data.S_new, sample[None]).rounds.start[0] for sample in samples]
     np.testing.assert_array_equal(found, model.adapt(data.S_new).predict(samples))
+
+
+GUARDED = [name for name in WITH_POOL if "guard" in make_method(name).get_params()]
+
+
+@pytest.mark.parametrize("name", slow_unless_quick(GUARDED))
+def test_a_guard_keeps_the_answers_without_a_pool_that_is_too_small(name):
+    data = make_synthetic()
+    few = data.X_new[:: len(data.X_new) // 9]  # of 8 classes
+    published, cautious = (make_method(name, guard=guard).fit(*data[:3]) for guard in (False, True))
+    found = cautious.adapt(data.S_new, few)
+    np.testing.assert_array_equal(found.predict(few), published.adapt(data.S_new).predict(few))
+    assert "fewer than 2 per class" in found.rounds.note
+    assert "fewer than 2 per class" in cautious.restore(found.state()).rounds.note
+    assert published.adapt(data.S_new, few).rounds.note == ""
+    assert make_method(name).guard is False
+
+
+def test_the_methods_of_the_papers_have_a_guard():
+    papers = {"aezsl_lr", "eszsl_lr", "jeac", "lrl", "max_margin", "sms", "structured_prediction", "tzsar", "uda"}
+    assert papers <= set(GUARDED)
+
+
+class Told(Fixed):
+    """Answers with one thing without a pool, and has learnt another from it."""
+
+    guard = True
+
+    def __init__(self, start=(), end=()):
+        super().__init__(start, end)
+
+    def _learn(self, S_target, pool, targets):
+        history = LabelHistory(self.start[: len(pool)])
+        if len(pool):
+            history.record(self.end)
+        return Answers(self, targets.S, self.start), history
+
+
+class Answers(TargetClassifier):
+    def __init__(self, model, S_target, labels):
+        super().__init__(model, S_target)
+        self.labels = labels
+
+    def _scores(self, X):
+        return np.eye(len(self.S_target))[self.labels]
+
+
+def test_a_guard_lets_labels_stand_that_neighbours_agree_on_no_less():
+    data = make_synthetic(noise=0.3)
+    rng, right = np.random.default_rng(0), data.y_new
+    worse = np.where(rng.random(len(right)) < 0.3, rng.integers(0, 8, len(right)), right)
+    shuffled = rng.permutation(right)
+    for start, end, kept in [
+        (worse, right, False),
+        (right, worse, True),
+        (right, right, False),
+        (shuffled, right, True),
+    ]:
+        found = Told(start, end).fit(*data[:3]).adapt(data.S_new, data.X_new)
+        np.testing.assert_array_equal(found.labels, start if kept else end)
+        assert bool(found.rounds.note) == kept

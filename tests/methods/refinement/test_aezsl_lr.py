@@ -30,6 +30,20 @@ def model(data):
     return make_method("aezsl_lr", **TestAEZSLLR.params).fit(*data[:3])
 
 
+def test_labels_turn_into_those_of_classes_that_were_given_alike(data):
+    moved, moved_new = data.S - data.S.mean(axis=0), data.S_new - data.S.mean(axis=0)
+    params = {"gamma": 0.1, "lam": 1.0, "gamma2": 0.3, "n_components": 8, "k": 40}
+    model = make_method("eszsl_lr", **params).fit(data.X, data.y, moved, data.S)
+    adapted = model.adapt(moved_new, data.X_new, data.S_new)
+    alone = LabelRefinement(gamma2=0.3, n_components=8, k=40, gamma1=3.0)
+    expected, other = (alone.refine(data.X_new, adapted.ranker.classifiers, S) for S in (data.S_new, moved_new))
+    np.testing.assert_allclose(adapted.scores(data.X_new), expected.scores(data.X_new), rtol=1e-6, atol=1e-9)
+    assert not np.allclose(expected.scores(data.X_new), other.scores(data.X_new))
+    start = make_method("eszsl", gamma=0.1, lam=1.0).fit(data.X, data.y, moved, data.S)
+    improved = model.improve(start.adapt(moved_new, given=data.S_new), data.X_new, data.S_new)
+    np.testing.assert_array_equal(improved.predict(data.X_new), adapted.predict(data.X_new))
+
+
 def test_is_the_refinement_of_the_base(model, data):
     P = make_method("aezsl", **LAMBDAS).fit(*data[:3]).classifiers(data.S_new)
     adapted = model.adapt(data.S_new, data.X_new)

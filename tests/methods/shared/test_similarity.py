@@ -38,14 +38,6 @@ def test_a_class_at_the_centre_is_like_nobody():
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_coordinates_on_a_basis_give_the_same_weights(weighting):
-    data = make_synthetic(n_seen=6, n_unseen=5, per_class=2, a=20)  # targets have a part outside the span of the seen
-    Q = np.linalg.qr(data.S.T)[0]
-    found = SimilarityWeights.for_seen(data.S @ Q, weighting)(data.S_new @ Q, np.linalg.norm(data.S_new, axis=1))
-    np.testing.assert_allclose(found, weights(weighting, data), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_aezsl_sim_is_a_regression_weighted_so(weighting):
     classifier = AEZSLSim(0.1, 0.2, weighting=weighting).fit(*DATA[:3]).adapt(DATA.S_new)
     for w, W in zip(weights(weighting), classifier.mappings(), strict=True):

@@ -1,6 +1,6 @@
 // What to choose among: a table of classes to edit, add and delete in place; for a model to which names suffice, one field of words.
 
-import { find, make, state } from "./common.js";
+import { find, keep, kept, make, state } from "./common.js";
 
 let edited = () => {};
 export const whenEdited = (work) => (edited = work);
@@ -48,7 +48,7 @@ export function showClasses() {
   find("words-part").hidden = !byWords;
   find("classes-part").hidden = byWords;
   if (byWords) {
-    find("words").value = first.map(([name]) => name).join(", ");
+    find("words").value = kept("words") ?? first.map(([name]) => name).join(", ");
     return;
   }
   find("classes-note").textContent = describable
@@ -58,6 +58,24 @@ export function showClasses() {
   find("known").replaceChildren(...(describable ? [] : [...known, ...first.map(([name]) => name)]).map((name) => new Option(name)));
   find("classes").replaceChildren(...first.map(([name, text]) => row(name, text)));
   filter();
+}
+
+// A class more, or one less: "name" or "name: description".
+export function addClass(line) {
+  const [name, ...described] = line.split(":");
+  if (state.about.by_words) setWords(`${find("words").value.trimEnd()}\n${line}`);
+  else find("classes").append(row(name.trim(), described.join(":").trim() || name.trim()));
+}
+
+export function removeClass(line) {
+  const name = line.split(":")[0].trim();
+  if (state.about.by_words) setWords(find("words").value.split("\n").filter((one) => one !== line).join("\n"));
+  else [...find("classes").rows].filter((one) => one.querySelector("input").value === name).forEach((one) => one.remove());
+}
+
+function setWords(text) {
+  find("words").value = text;
+  keep("words", text);
 }
 
 function filter() {
@@ -80,9 +98,13 @@ find("empty").addEventListener("click", () => {
   find("classes").replaceChildren();
   find("add").click();
 });
-find("words").addEventListener("input", () => edited());
+find("words").addEventListener("input", () => {
+  keep("words", find("words").value);
+  edited();
+});
 for (const id of ["restore", "words-restore"]) {
   find(id).addEventListener("click", () => {
+    keep("words", null);
     showClasses();
     edited();
   });

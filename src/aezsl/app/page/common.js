@@ -66,6 +66,42 @@ export async function greet() {
   return answer;
 }
 
+// What a tab of the browser keeps when it is loaded again, and no other tab sees.
+export function kept(key) {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null; // a browser that keeps nothing
+  }
+}
+export function keep(key, text) {
+  try {
+    if (text === null) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, text);
+  } catch {} // it holds until the page is loaded again
+}
+
+// One question at a time: what changes meanwhile is asked about when the answer is here, once.
+export function oneAtATime(work) {
+  let underway = null;
+  let again = false;
+  const all = async () => {
+    try {
+      while (again) {
+        again = false;
+        await work(() => again);
+      }
+    } finally {
+      underway = null;
+    }
+  };
+  return () => {
+    again = true;
+    underway ??= all();
+    return underway;
+  };
+}
+
 export const ask = (question, about = {}) =>
   send(`api/${question}`, { headers: { "Content-Type": "application/json" }, body: JSON.stringify({ model: state.model, ...about }) });
 

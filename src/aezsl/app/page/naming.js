@@ -1,6 +1,6 @@
 // Name: photos, the names that suit them, why, refinement, what can be downloaded.
 
-import { ask, bar, download, dropped, find, guarded, isPicture, make, named, percent, picture, plain, Refused, say, sendPhoto, state, UnknownPhoto } from "./common.js";
+import { ask, bar, download, dropped, find, guarded, isPicture, make, named, oneAtATime, percent, picture, plain, Refused, say, sendPhoto, state, UnknownPhoto } from "./common.js";
 import { classes, whenEdited } from "./classes.js";
 import { zip } from "./zip.js";
 
@@ -16,7 +16,7 @@ let answers = [];
 let selected = 0;
 
 // A class that is being typed is left out until it has a name and a description.
-const finished = () => classes().filter(([name, text]) => name.trim() && (text.trim() || state.about.by_words || !state.about.describable));
+export const finished = () => classes().filter(([name, text]) => name.trim() && (text.trim() || state.about.by_words || !state.about.describable));
 
 // Ask about all photos; those that the server does not have for this model are sent again.
 export async function asked(question, about = {}, photos = state.photos, model = state.model) {
@@ -30,30 +30,11 @@ export async function asked(question, about = {}, photos = state.photos, model =
   }
 }
 
-// One question at a time: what changes meanwhile is asked about when the answer is here, once.
-let underway = null;
-let changedSince = false;
-export function refresh() {
-  changedSince = true;
-  underway ??= askAgain();
-  return underway;
-}
-
-async function askAgain() {
-  try {
-    while (changedSince) {
-      changedSince = false;
-      await nameAll();
-    }
-  } finally {
-    underway = null;
-  }
-}
-
-const nameAll = guarded(async () => {
+export const refresh = oneAtATime(guarded(async (changedSince) => {
   const refines = state.models.find((one) => one.id === state.model)?.refines;
-  find("multi-part").hidden = !state.about.several;
-  find("multi").checked &&= state.about.several;
+  const several = Boolean(state.about?.several); // there is nothing about a model that is being loaded
+  find("multi-part").hidden = !several;
+  find("multi").checked &&= several;
   find("answer-note").textContent = find("multi").checked ? EACH : BEST;
   find("refine-why").textContent = whyNot(refines);
   find("refine").disabled = !!whyNot(refines);
@@ -65,7 +46,7 @@ const nameAll = guarded(async () => {
   if (!state.photos.length || !finished().length) answers = [];
   else {
     const answer = await asked("scores", how());
-    if (changedSince) return;
+    if (changedSince()) return;
     ({ answers, doubts, expected, changed = null } = answer);
   }
   find("doubts").replaceChildren(...doubts.map((sentence) => make("li", { textContent: sentence })));
@@ -75,7 +56,8 @@ const nameAll = guarded(async () => {
   showChanged(changed);
   showGallery();
   showAnswer();
-});
+  document.dispatchEvent(new Event("named"));
+}));
 
 // Why the photos cannot be learnt from together; empty where they can.
 function whyNot(refines) {
@@ -219,7 +201,7 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, async (event) => {
     event.preventDefault();
     drop.classList.toggle("over", kind === "dragover");
-    if (kind === "drop" && !find("name").hidden) {
+    if (kind === "drop" && !(find("name").hidden && find("sort").hidden)) {
       const files = await dropped(event.dataTransfer);
       if (files.length) await addFiles(files);
     }
@@ -245,12 +227,16 @@ find("csv").addEventListener("click", guarded(async () => {
   const { csv } = await asked("table", namedFiles());
   download(new Blob([csv], { type: "text/csv" }), "names.csv");
 }));
-find("zip").addEventListener("click", guarded(async () => {
-  const { photos } = state;
-  const { places } = await asked("places", namedFiles());
-  download(await zip(places.map((place, number) => [place, photos[number].file ?? drawn(photos[number])])), "photos by name.zip");
-}));
+find("zip").addEventListener("click", guarded(() => downloadFolders(how())));
 const namedFiles = () => ({ files: state.photos.map((photo) => photo.name), ...how() });
+
+// The photos in folders by name, and what else belongs beside the folders.
+export async function downloadFolders(about, beside = () => []) {
+  const { photos } = state;
+  const { places } = await asked("places", { files: photos.map((photo) => photo.name), ...about });
+  const files = places.map((place, number) => [place, photos[number].file ?? drawn(photos[number])]);
+  download(await zip([...files, ...(await beside(places))]), "photos by name.zip");
+}
 
 // An example as a file: of its own the page has what it shows.
 const drawn = ({ url }) => new Blob([Uint8Array.from(atob(url.split(",")[1]), (letter) => letter.charCodeAt(0))]);

@@ -4,6 +4,7 @@ import { ask, find, greet, guarded, plain, state } from "./common.js";
 import { showClasses } from "./classes.js";
 import { refresh, showExamples } from "./naming.js";
 import { showOthers } from "./comparing.js";
+import "./sorting.js";
 import { followOn } from "./teaching.js";
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
@@ -16,6 +17,7 @@ function choose(tab) {
     find(one.getAttribute("aria-controls")).hidden = !chosen;
   }
   tab.focus();
+  document.dispatchEvent(new Event("chosen"));
 }
 
 tabs.forEach((tab) => {

@@ -28,6 +28,7 @@ from aezsl.methods import METHODS, SETTINGS, MethodRun, Setting, in_setting
 from aezsl.pipeline_registry import register_pipelines
 from aezsl.reporting.over_splits import (
     HEADLINES,
+    SETTINGS_FOLLOW,
     default_reference,
     describe_splits,
     summarise_splits,
@@ -203,7 +204,7 @@ class Repeat:
         given = ", ".join(f"{name}={value}" for name, value in flat_params(self._params))
         notes = {
             setting: describe_splits(self._seeds, overlap, self._metric or HEADLINES[setting][0])
-            + (f" Settings: {given}." if given else "")
+            + (f"{SETTINGS_FOLLOW}{given}." if given else "")
             for setting in SETTINGS
             if setting in {MethodRun.parse(name).setting for name in complete}
         }

@@ -30,8 +30,10 @@ def write_table(synsets: dict[str, Synset], wnids: Sequence[str]) -> None:
     found = sorted(wnids)
     for one in found:
         found += [parent for parent in synsets[one].hypernyms if parent not in found]
-    lines = ["wnid\tnames\tparents"]
-    lines += [f"{one}\t{BETWEEN.join(synsets[one].lemmas)}\t{' '.join(synsets[one].hypernyms)}" for one in found]
+    lines = ["wnid\tnames\tparents\tgloss"]
+    for one in found:
+        names, gloss, parents = synsets[one]
+        lines.append("\t".join([one, BETWEEN.join(names), " ".join(parents), gloss]))
     TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

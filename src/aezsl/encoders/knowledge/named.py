@@ -33,10 +33,11 @@ ARTICLE = re.compile(r"^(an?|the) ")
 
 
 class Synset(NamedTuple):
-    """A class of WordNet: names, and those directly above it."""
+    """A class of WordNet: names, those directly above it, and what it is."""
 
     names: tuple[str, ...]
     parents: tuple[str, ...]
+    gloss: str
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def wordnet() -> Mapping[str, Synset]:
     """The classes of ImageNet and all classes above them, by wnid; those of ImageNet come first."""
     lines = TABLE.read_text(encoding="utf-8").splitlines()[1:]
     rows = (line.split("\t") for line in lines)
-    return {wnid: Synset(tuple(names.split(BETWEEN)), tuple(parents.split())) for wnid, names, parents in rows}
+    return {wnid: Synset(tuple(names.split(BETWEEN)), tuple(above.split()), what) for wnid, names, above, what in rows}
 
 
 @cache

@@ -54,6 +54,14 @@ def label_vectors(labels: Sequence[str], encoders: Sequence[str] = ENCODERS) -> 
     return joined([encode(encoder, labels) for encoder in encoders])
 
 
+def nearest_classes(labels: Sequence[str], k: int) -> list[list[str]]:
+    """The wnids of the k classes of ImageNet whose descriptions are most like each label, the nearest first."""
+    with np.load(VECTORS, allow_pickle=False) as shipped:
+        known = joined([shipped[encoder].astype(np.float32) for encoder in ENCODERS])
+    wnids = imagenet_classes()
+    return [[wnids[i] for i in np.argsort(-row, kind="stable")[:k]] for row in label_vectors(labels) @ known.T]
+
+
 def joined(parts: Sequence[Float32]) -> Float32:
     """Vectors by several encoders side by side, so that a cosine is the mean of theirs."""
     side_by_side: Float32 = np.hstack([unit_rows(part) for part in parts]).astype(np.float32)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from aezsl.encoders.pretrained import model_folder
+from aezsl.encoders.texts.written import WRITTEN, written_files
 from aezsl.errors import DataError
 from aezsl.formats.spacy_vectors import vectors_place
 from aezsl.machine.files import file_digest, folder_digest
@@ -30,9 +31,16 @@ def source_fingerprint(source: Mapping[str, Any]) -> str:
     kind = source.get("kind")
     if kind == "text":
         encoder, sentences = encoder_fingerprint(source.get("encoder", MINILM)), source.get("descriptions")
-        return f"{encoder}+{_digest(sentences, kind)}" if sentences else encoder
+        return f"{encoder}+{descriptions_digest(sentences)}" if sentences else encoder
     path = source.get("path", WORDNET if kind == "wordnet" else None)
     return _digest(path, kind) if path else ""
+
+
+def descriptions_digest(descriptions: str) -> str:
+    """Of a file of sentences by class, or of those that are published under a name."""
+    if descriptions in WRITTEN:
+        return "-".join(map(file_digest, written_files(descriptions)))
+    return _digest(descriptions, "text")
 
 
 def _digest(path: str, kind: str | None) -> str:

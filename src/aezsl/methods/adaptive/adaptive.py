@@ -39,13 +39,14 @@ class Adaptive(ZeroShotClassifier):
     classifier_class: ClassVar[type[TargetClassifier]] = LinearClassifier
 
     S_: Array  # (Cs, a) seen semantics
+    given_: Array  # (Cs, b) as they were given
 
     def _fit(self, seen: SeenData) -> None:
-        self.S_ = seen.S
+        self.S_, self.given_ = seen.S, seen.given
         self._fit_tasks(seen)
 
     def _adapt(self, targets: Targets) -> TargetClassifier:
-        return self._adapt_weighted(targets, SimilarityWeights.for_seen(self.S_, self.weighting)(targets.S))
+        return self._adapt_weighted(targets, SimilarityWeights.for_seen(self.given_, self.weighting)(targets.given))
 
     def _fit_tasks(self, seen: SeenData) -> None:
         raise TypeError(f"{type(self).__name__} must define _fit_tasks")

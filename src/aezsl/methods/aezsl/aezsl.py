@@ -36,9 +36,12 @@ class AEZSL(LinearZeroShotClassifier):
         \min_{W_1 .. W_C} \frac12 \sum_c \|(X W_c S' - Y)\, \mathrm{diag}(s_c)\|_F^2
         + \frac{\lambda_1}{2} \sum_c \|X W_c\|_F^2 + \frac{\lambda_2}{2} \sum_c \|W_c\|_F^2
         + \frac{\lambda_3}{2} \sum_{c < c'} \|W_c - W_{c'}\|_F^2
+        + \frac{\gamma}2 \sum_c \|W_c S' \mathrm{diag}(s_c)\|_F^2
 
     X (n, d), one-hot Y (n, Cs), S (Cs, a), W_c (d, a), and :math:`s_c` (Cs,) the cosines between the target's
-    semantics and those of the seen classes: the more a seen class resembles the target, the more its task counts.
+    semantics and those of the seen classes, as they were given: the more a seen class resembles the target, the more
+    its task counts. The last term is ESZSL's, which the paper drops: ``gamma`` of zero gives the paper's objective.
+    With weights of one and :math:`\lambda_2 = \gamma\lambda_1` every mapping is ESZSL's.
     The classifier of target c is :math:`W_c a_c`. All targets given together are solved together, so with
     :math:`\lambda_3 > 0` the scores of a class depend on which other classes it is asked with.
 
@@ -72,6 +75,8 @@ class AEZSL(LinearZeroShotClassifier):
     weighting : str
         How much the task of a seen class counts for a target: ``cosine_squared``, the objective above; ``none``, which
         leaves one mapping that all targets share; or another of ``shared.similarity``. All are solved exactly.
+    gamma : float
+        Weight of the seen classes' classifiers' norm, each counted as its task is; 0 is the paper's objective.
 
     """
 
@@ -83,6 +88,7 @@ class AEZSL(LinearZeroShotClassifier):
     max_iter: Count = 1000
     memory_mb: Positive = 2048
     weighting: Weighting = "cosine_squared"
+    gamma: NotNegative = 0.0
 
     # The paper's grid, 10^-3 to 10^3 for each: 343 points, which share their decompositions.
     grid: ClassVar[Mapping[str, list[float]]] = {
@@ -102,7 +108,8 @@ class AEZSL(LinearZeroShotClassifier):
     U_: Array  # (d, q) eigenvectors of X'X
     l_: Array  # (q,) its eigenvalues
     M_: Array  # (q, Cs) U'X'Y
-    S_: Array  # (Cs, a) seen semantics, for the cosines
+    S_: Array  # (Cs, a) seen semantics
+    given_: Array  # (Cs, b) as they were given, for the cosines
     Q_: Array  # (a, r) orthonormal basis of the rows of S
     counts_: Array  # (Cs,) samples per seen class
 
@@ -115,22 +122,21 @@ class AEZSL(LinearZeroShotClassifier):
         self.U_, self.l_ = seen.spectrum()
         self.Q_, _ = seen.semantic_spectrum()
         self.M_ = seen.once("aezsl", lambda: (seen.statistics.sums @ self.U_).T)
-        self.S_ = np.asarray(seen.S, dtype=np.float64)
+        self.S_, self.given_ = (np.asarray(S, dtype=np.float64) for S in (seen.S, seen.given))
         self.counts_ = seen.statistics.counts.astype(np.float64)
 
     def _adapt(self, targets: Targets) -> AEZSLClassifier:
-        S_target = targets.S
         if self.solver == "direct" and self._table_pays(targets):
             # Many points of a grid for the same targets: a table of solutions serves all of them.
             key = ("aezsl table", self.weighting)
             table = targets.once(self.M_, key, lambda: PathTable(self.reduced, self._spectra(targets)))
-            return AEZSLClassifier(self, S_target, self.U_ @ table.classifiers(self.lambdas))
+            return AEZSLClassifier(self, targets, self.U_ @ table.classifiers(self.lambdas))
         if self.solver == "alternating":
             W, trace = sweep_targets(self.reduced, self._spectra(targets), self.lambdas, *self._limits)
-            P = np.einsum("cqr,cr->qc", W, S_target @ self.Q_)
-            return AEZSLClassifier(self, S_target, self.U_ @ P, W, trace)
+            P = np.einsum("cqr,cr->qc", W, targets.S @ self.Q_)
+            return AEZSLClassifier(self, targets, self.U_ @ P, W, trace)
         total, classifiers = self._solve(targets)
-        return AEZSLClassifier(self, S_target, classifiers, total)
+        return AEZSLClassifier(self, targets, classifiers, total)
 
     def _solve(self, targets: Targets) -> tuple[Array | None, Array]:
         """The sum Z (q, r) of all mappings, None unless lambda3 couples them, and the classifiers (d, C)."""
@@ -138,9 +144,8 @@ class AEZSL(LinearZeroShotClassifier):
             spectra = self._spectra(targets)
             Z, P = solve_targets(self.reduced, spectra, self.lambdas, *self._limits)
             return (Z @ spectra.basis.T if self.lambda3 > 0 else None), self.U_ @ P
-        A, lengths = targets.S @ self.Q_, np.linalg.norm(targets.S, axis=1)
-        seen = self.reduced
-        total, parts = stream_targets(seen, self.similarity(seen.S), A, lengths, self.lambdas, targets.progress)
+        A = targets.S @ self.Q_
+        total, parts = stream_targets(self.reduced, self.similarity, A, targets.given, self.lambdas, targets.progress)
         classifiers = np.empty((len(self.U_), len(A)))
         start = 0
         for part in parts:
@@ -173,25 +178,26 @@ class AEZSL(LinearZeroShotClassifier):
         # by block, on all threads, when it needs them.
         keep_mb = 0.0 if targets.n_models == 1 or self._table_pays(targets) else self.memory_mb
         key = ("aezsl spectra", self.weighting, keep_mb)
-        return targets.once(self.M_, key, lambda: self._decompose(targets.S, keep_mb))
+        return targets.once(self.M_, key, lambda: self._decompose(targets, keep_mb))
 
-    def _decompose(self, S_target: Array, keep_mb: float | None = None) -> TargetSpectra:
-        weights = self.similarity(self.S_)(S_target)
+    def _decompose(self, targets: Targets, keep_mb: float | None = None) -> TargetSpectra:
+        weights = self.similarity(targets.given)
         budget = self.memory_mb if keep_mb is None else keep_mb
-        return decompose_targets(self.reduced, weights, S_target @ self.Q_, budget)
+        return decompose_targets(self.reduced, weights, targets.S @ self.Q_, budget)
 
     @property
     def _limits(self) -> tuple[float, int, float]:
         return self.tol, self.max_iter, self.memory_mb
 
-    def similarity(self, S: Array) -> SimilarityWeights:
-        """The weights of the seen classes, whose semantics S are given on the dimensions or on the basis Q."""
-        return SimilarityWeights.for_seen(S, self.weighting)
+    @property
+    def similarity(self) -> SimilarityWeights:
+        """The weights of the seen classes."""
+        return SimilarityWeights.for_seen(self.given_, self.weighting)
 
     @property
     def lambdas(self) -> Lambdas:
-        """The three weights."""
-        return Lambdas(float(self.lambda1), float(self.lambda2), float(self.lambda3))
+        """The weights of the regularisers."""
+        return Lambdas(*(float(weight) for weight in (self.lambda1, self.lambda2, self.lambda3, self.gamma)))
 
     @property
     def reduced(self) -> ReducedSeen:

@@ -47,12 +47,13 @@ class AEZSLClassifier(LinearClassifier):
     def __init__(
         self,
         model: "AEZSL",
-        S_target: Array,
+        targets: Targets,
         classifiers: Array,
         solution: Array | None = None,
         objective_trace: Array | None = None,
     ) -> None:
-        super().__init__(model, S_target, classifiers)
+        super().__init__(model, targets.S, classifiers)
+        self.unmoved = targets.unmoved
         self.solution, self.objective_trace = solution, objective_trace
 
     def mappings(self, classes: Sequence[int] | None = None) -> Mappings:
@@ -71,23 +72,28 @@ class AEZSLClassifier(LinearClassifier):
     def objective(self) -> dict[str, float]:
         """The objective at these mappings: its four terms and their total."""
         reduced = Mappings(self._reduced_mapping(), range(len(self.S_target)))
-        weights = self.model.similarity(self.model.S_)(self.S_target)
+        weights = self.model.similarity(self._targets.given)
         return objective_terms(self.model.reduced, weights, reduced, self.model.lambdas)
 
     def state(self) -> dict[str, Any]:
         """Targets, classifiers and what determines the mappings."""
-        more = {"solution": self.solution, "objective_trace": self.objective_trace}
+        more = {name: getattr(self, name) for name in ("unmoved", "solution", "objective_trace")}
         return super().state() | {name: value for name, value in more.items() if value is not None}
 
     @classmethod
     def from_state(cls, model: Any, state: Mapping[str, Any]) -> Self:
         """The classifier that ``state`` was taken of."""
         determined = (state.get(name) for name in ("solution", "objective_trace"))
-        return cls(model, state["S_target"], state["classifiers"], *determined)
+        targets = Targets(state["S_target"], unmoved=state.get("unmoved"))
+        return cls(model, targets, state["classifiers"], *determined)
+
+    @property
+    def _targets(self) -> Targets:
+        return Targets(self.S_target, unmoved=self.unmoved)
 
     def _reduced_mapping(self) -> Callable[[int], Array]:
         """Builds W_c (q, r) on the bases U and Q."""
-        model, S_target = self.model, self.S_target
+        model, targets = self.model, self._targets
         if self.solution is not None and self.solution.ndim == 3:
             swept = self.solution
             return lambda c: swept[c]
@@ -95,12 +101,12 @@ class AEZSLClassifier(LinearClassifier):
         if model.lambda3 == 0:  # independent targets
             Z = np.zeros((1, model.Q_.shape[1]))
         elif Z is None:  # the classifiers came from the table of a grid
-            Z, _ = model._solve(Targets(S_target))
-        seen, total, similarity = model.reduced, Z, model.similarity(model.S_)
+            Z, _ = model._solve(targets)
+        seen, total, similarity = model.reduced, Z, model.similarity
         assert total is not None  # coupled targets always have it
 
         def build(c: int) -> Array:
-            weights = similarity(S_target[c : c + 1])[0]
-            return target_mapping(seen, weights, model.lambdas, total, len(S_target))
+            weights = similarity(targets.given[c : c + 1])[0]
+            return target_mapping(seen, weights, model.lambdas, total, len(targets.S))
 
         return build

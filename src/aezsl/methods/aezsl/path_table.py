@@ -1,8 +1,8 @@
 r"""AEZSL classifiers for many lambdas and the same targets, from a table of solutions in one scalar.
 
-Divided by its eigenvalue l, each row of the equations in ``solver`` sees the lambdas mainly through the shift
-:math:`\sigma = \lambda_1 + (\lambda_2 + C\lambda_3) / l`. With :math:`T_c = S' \mathrm{diag}(s_c^2) S` and m the row of
-:math:`U'X'Y`, define
+Divided by :math:`g = l + \gamma`, each row of the equations in ``solver`` sees the lambdas mainly through the shift
+:math:`\sigma = (l\lambda_1 + \lambda_2 + C\lambda_3) / g`. With :math:`T_c = S' \mathrm{diag}(s_c^2) S` and m the row
+of :math:`U'X'Y`, define
 
 .. math::
     H(\sigma) = \sum_c (T_c + \sigma)^{-1} S' \mathrm{diag}(s_c^2), \qquad
@@ -11,11 +11,11 @@ Divided by its eigenvalue l, each row of the equations in ``solver`` sees the la
 Then :math:`\sum_c (T_c + \sigma)^{-1} / C` is :math:`V \mathrm{diag}(1 / (\theta + \sigma)) V'`: all targets act
 together like the one matrix :math:`V \mathrm{diag}(\theta) V'`, and the row z of the sum of all mappings is
 
-.. math:: z = \frac1l V \, \mathrm{diag}\!\left(\frac{\theta + \sigma}{\theta + \tau}\right) V' H(\sigma) m,
-    \qquad \tau = \lambda_1 + \lambda_2 / l
+.. math:: z = \frac1g V \, \mathrm{diag}\!\left(\frac{\theta + \sigma}{\theta + \tau}\right) V' H(\sigma) m,
+    \qquad \tau = (l\lambda_1 + \lambda_2) / g
 
 from which the classifiers follow as
-:math:`p_c = \frac1l a_c' (T_c + \sigma)^{-1} (S' \mathrm{diag}(s_c^2) m + \lambda_3 z)`.
+:math:`p_c = \frac1g a_c' (T_c + \sigma)^{-1} (S' \mathrm{diag}(s_c^2) m + \lambda_3 z)`.
 Of a row m only what lies outside the columns of S needs products with matrices of the targets: with
 :math:`m = S b + N e`, N an orthonormal basis of what S leaves out,
 
@@ -98,15 +98,15 @@ class _Interval:
 
         run_side_by_side(at_node, range(p))
 
-    def classifiers(self, rows: slice, weights: Array, l: Array, tau: Array, lambda3: float) -> Array:
+    def classifiers(self, rows: slice, weights: Array, scale: Array, tau: Array, lambda3: float) -> Array:
         """The rows of all p_c (rows, C), interpolated with ``weights`` (rows, p)."""
         P: Array = np.einsum("ij,ijc->ic", weights.astype(np.float32), self.J[rows])
         if lambda3 > 0:
             gain = self.theta + tau.astype(np.float32)[:, None, None]
             np.divide(self.H[rows], gain, out=gain)
-            gain *= (weights * (lambda3 / l)[:, None]).astype(np.float32)[:, :, None]
+            gain *= (weights * (lambda3 / scale)[:, None]).astype(np.float32)[:, :, None]
             p, r, C = self.K.shape
-            P += gain.reshape(len(l), p * r) @ self.K.reshape(p * r, C)
+            P += gain.reshape(len(scale), p * r) @ self.K.reshape(p * r, C)
         return P
 
 
@@ -138,16 +138,14 @@ class PathTable:
 
     def classifiers(self, lambdas: Lambdas) -> Array:
         """All p_c (q, C) on the eigenvectors of X'X."""
-        lambda1, lambda2, lambda3 = lambdas
-        l = self.l
-        tau = lambda1 + lambda2 / l
-        sigma = tau + self.targets.shape[0] * lambda3 / l
-        P = np.empty((len(l), self.targets.shape[0]))
-        # Eigenvalues decrease, so shifts increase: the rows of an interval are neighbours.
+        lambda3 = lambdas.lambda3
+        scale, tau, sigma = lambdas.shifts(self.l, self.targets.shape[0])
+        P = np.empty((len(scale), self.targets.shape[0]))
+        # Eigenvalues decrease, so shifts only grow or only shrink: the rows of an interval are neighbours.
         names = np.floor(np.log10(sigma) / DECADES).astype(int)
         names[sigma > self.far] = np.iinfo(int).max
         starts = np.flatnonzero(np.diff(names, prepend=names[0] - 1))
-        for start, stop in zip(starts, [*starts[1:], len(l)], strict=True):
+        for start, stop in zip(starts, [*starts[1:], len(scale)], strict=True):
             rows = slice(start, stop)
             name = None if sigma[start] > self.far else int(names[start])
             x = self._position(name, sigma[rows])
@@ -155,7 +153,7 @@ class PathTable:
             interval = self.intervals(key, partial(self._interval, *key))
             # What is smooth, at infinity too, is sigma times the classifiers.
             weights = _interpolation_weights(x) * interval.sigma / sigma[rows, None]
-            P[rows] = interval.classifiers(rows, weights, l[rows], tau[rows], lambda3) / l[rows, None]
+            P[rows] = interval.classifiers(rows, weights, scale[rows], tau[rows], lambda3) / scale[rows, None]
         return P
 
     def _interval(self, name: int | None, coupled: bool) -> _Interval:

@@ -2,19 +2,19 @@ r"""The AEZSL equations, solved exactly: pure functions on arrays.
 
 Setting the gradient of the objective to zero gives, for all targets c together,
 
-.. math:: L W_c T_c + (\lambda_2 + (C-1)\lambda_3) W_c = N_c + \lambda_3 \sum_{j \ne c} W_j
+.. math:: L W_c (T_c + \lambda_1 I) + \gamma W_c T_c + (\lambda_2 + (C-1)\lambda_3) W_c
+    = N_c + \lambda_3 \sum_{j \ne c} W_j
 
-with :math:`L = X'X`, :math:`T_c = S' \mathrm{diag}(s_c^2) S + \lambda_1 I` and
-:math:`N_c = X'Y \mathrm{diag}(s_c^2) S`. Everything here is written on the eigenvectors U of L (features), on a basis
-of the rows of S (semantics), and per target on the eigenvectors :math:`V_c` of
-:math:`S' \mathrm{diag}(s_c^2) S = V_c \mathrm{diag}(t_c) V_c'`. None of the three depends on a lambda. The weights
-:math:`s_c^2` come from ``shared.similarity``: squared cosines, or other numbers that are not negative.
+with :math:`L = X'X`, :math:`T_c = S' \mathrm{diag}(s_c^2) S` and :math:`N_c = X'Y \mathrm{diag}(s_c^2) S`. Everything
+here is written on the eigenvectors U of L (features), on a basis of the rows of S (semantics), and per target on the
+eigenvectors of :math:`T_c = V_c \mathrm{diag}(t_c) V_c'`. None of the three depends on a lambda or on gamma. The
+weights :math:`s_c^2` come from ``shared.similarity``: squared cosines, or other numbers that are not negative.
 
-With :math:`k = \lambda_2 + C \lambda_3`, :math:`D_c = 1 / (l (t_c + \lambda_1)' + k)` and the sum
+With :math:`k = \lambda_2 + C \lambda_3`, :math:`D_c = 1 / (l (t_c + \lambda_1)' + \gamma t_c' + k)` and the sum
 :math:`Z = \sum_j W_j`, every mapping is :math:`W_c = ((N_c + \lambda_3 Z) V_c * D_c) V_c'`, and Z solves
 
 .. math:: \frac1C \sum_c (Z V_c * E_c) V_c' = \sum_c (N_c V_c * D_c) V_c', \qquad
-          E_c = (l (t_c + \lambda_1)' + \lambda_2) * D_c
+          E_c = (l (t_c + \lambda_1)' + \gamma t_c' + \lambda_2) * D_c
 
 which is one small system per eigenvalue of L. The left side is written without the difference
 :math:`I - \lambda_3 \sum_c M_c^{-1}`, which cancels to noise when :math:`\lambda_3` is large.
@@ -41,11 +41,24 @@ BLOCK_ARRAYS = 5
 
 
 class Lambdas(NamedTuple):
-    """The weights of the objective's three regularisers."""
+    """The weights of the objective's regularisers."""
 
     lambda1: float
     lambda2: float
     lambda3: float
+    gamma: float = 0.0
+
+    def stiffness(self, l: Array, t: Array) -> Array:
+        """``l (t + lambda1)' + gamma t' + lambda2`` (q, n): the equations without what couples the targets."""
+        found: Array = np.multiply.outer(l + self.gamma, t)
+        found += (self.lambda1 * l + self.lambda2)[:, None]
+        return found
+
+    def shifts(self, l: Array, n_targets: int) -> tuple[Array, Array, Array]:
+        """Of every row its scale ``l + gamma``, and what t is shifted by once divided by it, uncoupled and coupled."""
+        scale = l + self.gamma
+        tau = (self.lambda1 * l + self.lambda2) / scale
+        return scale, tau, tau + n_targets * self.lambda3 / scale
 
     def check(self) -> None:
         """Refuse what leaves the mappings undetermined."""
@@ -142,9 +155,8 @@ def solve_targets(
     seen: ReducedSeen, targets: TargetSpectra, lambdas: Lambdas, tol: float, max_iter: int, memory_mb: float
 ) -> tuple[Array, Array]:
     """The sum Z (q, r) of all mappings and the classifiers W_c a_c (q, C), without building any W_c."""
-    lambda1, lambda2, lambda3 = lambdas
+    lambda3 = lambdas.lambda3
     C, r = targets.shape
-    k = lambda2 + C * lambda3
     V, a = targets.V, np.einsum("rcj,cr->cj", targets.V.reshape(r, C, r), targets.A)
     Z, P = np.zeros((len(seen.l), r)), np.empty((len(seen.l), C))
     unsolved: list[int] = []
@@ -152,15 +164,14 @@ def solve_targets(
     def solve_block(rows: slice) -> None:
         l = seen.l[rows]
         NV = _rotated_rhs(seen, targets, rows)
-        stiffness = np.multiply.outer(l, targets.t + lambda1)
-        stiffness += lambda2
+        stiffness = lambdas.stiffness(l, targets.t)
         D = 1 / (stiffness + C * lambda3)
         W = NV * D  # W_c V_c, but for the part that all targets share
         if lambda3 > 0:
             stiffness *= D
             stiffness /= C
-            mean = np.multiply.outer(l, targets.t_mean + lambda1)
-            Z[rows], failed = _conjugate_gradients(V, stiffness, W @ V.T, (mean + k) / (mean + lambda2), tol, max_iter)
+            mean = lambdas.stiffness(l, targets.t_mean)
+            Z[rows], failed = _conjugate_gradients(V, stiffness, W @ V.T, 1 + C * lambda3 / mean, tol, max_iter)
             unsolved.append(failed)
             D *= Z[rows] @ V
             D *= lambda3
@@ -221,7 +232,6 @@ def target_mapping(seen: ReducedSeen, weights: Array, lambdas: Lambdas, Z: Array
     """
     t, V = eigh((seen.S.T * weights) @ seen.S)
     N = (seen.M * weights) @ seen.S
-    k = lambdas.lambda2 + n_targets * lambdas.lambda3
-    D = 1 / (np.multiply.outer(seen.l, t.clip(min=0) + lambdas.lambda1) + k)
+    D = 1 / (lambdas.stiffness(seen.l, t.clip(min=0)) + n_targets * lambdas.lambda3)
     W: Array = ((N + lambdas.lambda3 * Z) @ V * D) @ V.T
     return W

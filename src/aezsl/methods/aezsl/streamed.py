@@ -1,15 +1,15 @@
 r"""The AEZSL equations for any number of coupled targets, in memory that does not grow with it.
 
-Notation and equations as in ``solver``. Divided by its eigenvalue l, a row of them depends on the lambdas through
-:math:`\sigma = \lambda_1 + (\lambda_2 + C\lambda_3) / l` and :math:`\tau = \lambda_1 + \lambda_2 / l`. With
+Notation and equations as in ``solver``. Divided by :math:`g = l + \gamma`, a row of them depends on the lambdas through
+:math:`\sigma = (l\lambda_1 + \lambda_2 + C\lambda_3) / g` and :math:`\tau = (l\lambda_1 + \lambda_2) / g`. With
 :math:`T_c = S' \mathrm{diag}(s_c^2) S`, m the row of :math:`U'X'Y` and z the row of the sum Z of all mappings,
 
 .. math::
     \left[F(\sigma) + \tfrac\tau\sigma (I - F(\sigma))\right] z
-    = \tfrac1l \sum_c (T_c + \sigma)^{-1} S' \mathrm{diag}(s_c^2) m,
+    = \tfrac1g \sum_c (T_c + \sigma)^{-1} S' \mathrm{diag}(s_c^2) m,
     \qquad F(\sigma) = \tfrac1C \sum_c T_c (T_c + \sigma)^{-1}
 
-    p_c = \tfrac1l \, h_c(\sigma)' \left(S' \mathrm{diag}(s_c^2) m + \lambda_3 z\right),
+    p_c = \tfrac1g \, h_c(\sigma)' \left(S' \mathrm{diag}(s_c^2) m + \lambda_3 z\right),
     \qquad h_c(\sigma) = (T_c + \sigma)^{-1} a_c.
 
 Two passes over the targets are enough, each a map over blocks of targets and an ordered sum:
@@ -20,12 +20,12 @@ Two passes over the targets are enough, each a map over blocks of targets and an
 
 Without coupling (:math:`\lambda_3 = 0`) the second pass is all there is. Nothing of the size C x r x r is ever kept.
 
-**Interpolation.** Both functions are sums of :math:`1 / (t + \sigma)` over eigenvalues :math:`0 \le t \le g`. In
-:math:`u = \ln(1 + g / \sigma)` all shifts from the smallest to infinity are one finite interval, and every pole
+**Interpolation.** Both functions are sums of :math:`1 / (t + \sigma)` over eigenvalues :math:`0 \le t \le b`. In
+:math:`u = \ln(1 + b / \sigma)` all shifts from the smallest to infinity are one finite interval, and every pole
 :math:`\sigma = -t` lies on the lines :math:`\mathrm{Im}\, u = \pm\pi`, at a distance of :math:`\pi`. So on an interval
 of length L the error of Chebyshev interpolation at p nodes falls as :math:`\rho^{-p}` with
 :math:`\ln\rho = \mathrm{arsinh}(2\pi / L)`, whatever the data: p follows from the accuracy wanted. What is interpolated
-is :math:`(\sigma + g)` times the functions, which stays of one size up to infinity.
+is :math:`(\sigma + b)` times the functions, which stays of one size up to infinity.
 """
 
 from collections.abc import Iterator
@@ -84,54 +84,58 @@ class SharedProblem:
     """What every task needs: the seen data, the lambdas, and the shifts of the rows."""
 
     seen: ReducedSeen
-    similarity: SimilarityWeights  # on the basis of ``seen``
+    similarity: SimilarityWeights
     lambdas: Lambdas
     n_targets: int
     shifts: Shifts
 
     @classmethod
     def for_targets(
-        cls, seen: ReducedSeen, similarity: SimilarityWeights, lambdas: Lambdas, A: Array, lengths: Array
+        cls, seen: ReducedSeen, similarity: SimilarityWeights, lambdas: Lambdas, given: Array
     ) -> "SharedProblem":
-        """What the tasks need to solve for targets A (C, r) together; lengths (C,) of the whole vectors."""
-        sigma = lambdas.lambda1 + (lambdas.lambda2 + len(A) * lambdas.lambda3) / seen.l
-        shifts = Shifts.for_rows(sigma, largest_norm(seen.S, similarity, A, lengths))
-        return cls(seen, similarity, lambdas, len(A), shifts)
+        """What the tasks need to solve together for targets whose semantics as given are (C, b)."""
+        *_, sigma = lambdas.shifts(seen.l, len(given))
+        shifts = Shifts.for_rows(sigma, largest_norm(seen.S, similarity, given))
+        return cls(seen, similarity, lambdas, len(given), shifts)
 
-    def target_matrix(self, a: Array, length: float) -> tuple[Array, Array]:
-        """The weights (Cs,) of a target, and its matrix T_c (r, r)."""
-        weights = self.similarity(a[None], np.array([length]))[0]
+    @property
+    def scale(self) -> Array:
+        """(q,) by which the rows were divided."""
+        return self.seen.l + self.lambdas.gamma
+
+    def target_matrix(self, given: Array) -> tuple[Array, Array]:
+        """The weights (Cs,) of a target with these semantics (b,), and its matrix T_c (r, r)."""
+        weights = self.similarity(given[None])[0]
         half = self.seen.S * np.sqrt(weights)[:, None]
         return weights, half.T @ half  # times its own transpose: BLAS computes only half of it
 
 
-def largest_norm(S: Array, similarity: SimilarityWeights, A: Array, lengths: Array) -> float:
+def largest_norm(S: Array, similarity: SimilarityWeights, given: Array) -> float:
     r"""The largest Frobenius norm of a target's matrix, a bound of all eigenvalues.
 
     It needs none of the matrices: :math:`\|T_c\|_F^2 = w' ((S S') * (S S')) w` with the weights :math:`w = s_c^2`.
     """
     kernel, largest = np.square(S @ S.T), 0.0
-    for i in range(0, len(A), BLOCK_TARGETS):
-        rows = slice(i, i + BLOCK_TARGETS)
-        weights = similarity(A[rows], lengths[rows])
+    for i in range(0, len(given), BLOCK_TARGETS):
+        weights = similarity(given[i : i + BLOCK_TARGETS])
         largest = max(largest, float(np.einsum("ij,ij->i", weights @ kernel, weights).max()))
     return float(np.sqrt(largest)) or 1.0  # zero where all targets are at right angles to all seen classes
 
 
-#: A block of targets: their semantics (n, r) on the basis of the seen ones, and the lengths (n,) of the whole vectors.
+#: A block of targets: their semantics (n, r) on the basis of the seen ones, and as they were given (n, b).
 Block = tuple[Array, Array]
 
 
-def target_blocks(A: Array, lengths: Array) -> list[Block]:
+def target_blocks(A: Array, given: Array) -> list[Block]:
     """The targets cut into tasks, by their number alone."""
     n = min(max(-(-len(A) // BLOCK_TARGETS), MIN_BLOCKS), len(A))
-    return list(zip(np.array_split(A, n), np.array_split(lengths, n), strict=True))
+    return list(zip(np.array_split(A, n), np.array_split(given, n), strict=True))
 
 
 def sum_right_sides(block: Block, problem: SharedProblem) -> tuple[Array, Array]:
-    """A task of the first pass: the block's part of l times the right sides (q, r), and of C F at the nodes."""
+    """A task of the first pass: the block's part of g times the right sides (q, r), and of C F at the nodes."""
     seen, shifts = problem.seen, problem.shifts
-    A, lengths = block
+    A, given = block
     q, r = len(seen.l), A.shape[1]
     B, F = np.zeros((q, r)), np.zeros((len(shifts.nodes), r, r))
     for first in range(0, len(A), TOGETHER):
@@ -139,7 +143,7 @@ def sum_right_sides(block: Block, problem: SharedProblem) -> tuple[Array, Array]
         V, t, R = np.empty((r, n * r)), np.empty(n * r), np.empty((q, n * r))
         for place in range(n):
             columns = slice(place * r, (place + 1) * r)
-            weights, T = problem.target_matrix(A[first + place], lengths[first + place])
+            weights, T = problem.target_matrix(given[first + place])
             t[columns], V[:, columns] = eigh(T)
             np.matmul(seen.M, (seen.S @ V[:, columns]) * weights[:, None], out=R[:, columns])
         t.clip(min=0, out=t)  # a Gram matrix has no negative eigenvalue; rounding does
@@ -154,11 +158,11 @@ def sum_right_sides(block: Block, problem: SharedProblem) -> tuple[Array, Array]
 def block_classifiers(block: Block, problem: SharedProblem, Z: Array | None) -> Array:
     """A task of the second pass: the block's classifiers (q, n), coupled through the sum Z where there is one."""
     seen, shifts, lambda3 = problem.seen, problem.shifts, problem.lambdas.lambda3
-    A, lengths = block
+    A, given = block
     p, (n, r) = len(shifts.nodes), A.shape
     h, hS = np.empty((p, r, n)), np.empty((p, seen.S.shape[0], n))  # h_c at the nodes, and diag(s_c^2) S h_c
     for c in range(n):
-        weights, T = problem.target_matrix(A[c], lengths[c])
+        weights, T = problem.target_matrix(given[c])
         at_nodes = shifted_solutions(T, A[c], shifts.nodes)
         h[:, :, c] = at_nodes.T
         hS[:, :, c] = ((seen.S @ at_nodes) * weights[:, None]).T
@@ -169,7 +173,7 @@ def block_classifiers(block: Block, problem: SharedProblem, Z: Array | None) -> 
             part += lambda3 * (Z @ h[node])
         part *= shifts.weights[:, node, None]
         P += part
-    P /= seen.l[:, None]
+    P /= problem.scale[:, None]
     return P
 
 
@@ -209,30 +213,30 @@ def shared_sum(blocks: list[Block], problem: SharedProblem, show: bool) -> Array
 
 
 def solve_rows(B: Array, F: Array, problem: SharedProblem) -> Array:
-    """Z (q, r) from l times the right sides (q, r) and C F at the nodes (p, r r): one system per row."""
-    seen, shifts = problem.seen, problem.shifts
-    r = B.shape[1]
-    ratio = (problem.lambdas.lambda1 + problem.lambdas.lambda2 / seen.l) / shifts.sigma  # tau / sigma
+    """Z (q, r) from g times the right sides (q, r) and C F at the nodes (p, r r): one system per row."""
+    shifts, r = problem.shifts, B.shape[1]
+    scale, tau, _ = problem.lambdas.shifts(problem.seen.l, problem.n_targets)
+    ratio = tau / shifts.sigma
     Z = np.empty_like(B)
     for i in range(0, len(B), ROWS):
         rows = slice(i, i + ROWS)
         system = ((shifts.weights[rows] / problem.n_targets) @ F).reshape(-1, r, r)
         system *= 1 - ratio[rows, None, None]
         system += ratio[rows, None, None] * np.eye(r)
-        Z[rows] = np.linalg.solve(system, (B[rows] / seen.l[rows, None])[:, :, None])[:, :, 0]
+        Z[rows] = np.linalg.solve(system, (B[rows] / scale[rows, None])[:, :, None])[:, :, 0]
     return Z
 
 
 def stream_targets(
-    seen: ReducedSeen, similarity: SimilarityWeights, A: Array, lengths: Array, lambdas: Lambdas, show: bool = True
+    seen: ReducedSeen, similarity: SimilarityWeights, A: Array, given: Array, lambdas: Lambdas, show: bool = True
 ) -> tuple[Array | None, Iterator[Array]]:
     """The sum Z (q, r) of all mappings, where lambda3 > 0, and the classifiers (q, n) of one block after the other.
 
-    A (C, r) target semantics, and similarity, on the basis of ``seen``; lengths (C,) of the whole vectors. The tasks
-    are carried out by ``aezsl.machine.workers.workers()``; show : whether to show how far the work is.
+    A (C, r) target semantics on the basis of ``seen``; given (C, b) the same as they were given. The tasks are carried
+    out by ``aezsl.machine.workers.workers()``; show : whether to show how far the work is.
     """
-    problem = SharedProblem.for_targets(seen, similarity, lambdas, A, lengths)
-    blocks = target_blocks(A, lengths)
+    problem = SharedProblem.for_targets(seen, similarity, lambdas, given)
+    blocks = target_blocks(A, given)
     Z = shared_sum(blocks, problem, show) if lambdas.lambda3 > 0 else None
     parts = workers().map(block_classifiers, blocks, problem, Z)
     return Z, iter(progress_bar(parts, total=len(blocks), desc="AEZSL: classifiers", disable=not show))

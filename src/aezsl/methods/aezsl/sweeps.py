@@ -14,27 +14,29 @@ from aezsl.methods.aezsl.solver import MB, Lambdas, ReducedSeen, TargetSpectra
 def objective_terms(
     seen: ReducedSeen, weights: Array, mappings: Sequence[Array] | Array, lambdas: Lambdas
 ) -> dict[str, float]:
-    """The four terms of the objective, and their total, at mappings W_c (q, r) in the bases of ``seen``.
+    """The terms of the objective, and their total, at mappings W_c (q, r) in the bases of ``seen``.
 
     Sums over samples are taken through the eigenvalues l of X'X and the class sums M = X'Y.
     The co-regulariser over all pairs equals C times the squared distances to the mean mapping.
     """
     C = len(weights)
     mean = sum(W for W in mappings) / C
-    fit = mapped = norm = spread = 0.0
+    fit = mapped = norm = spread = told = 0.0
     for s2, W in zip(weights, mappings, strict=True):
         classifiers = W @ seen.S.T  # of the seen classes, (q, Cs)
         squares = seen.l @ np.square(classifiers) - 2 * np.einsum("ij,ij->j", classifiers, seen.M) + seen.counts
         fit += float(s2 @ squares)
+        told += float(s2 @ np.square(classifiers).sum(axis=0))
         mapped += float(seen.l @ np.square(W).sum(axis=1))
         norm += float(np.square(W).sum())
         spread += float(C * np.square(W - mean).sum())
-    lambda1, lambda2, lambda3 = lambdas
+    lambda1, lambda2, lambda3, gamma = lambdas
     terms = {
         "fit": fit / 2,
         "mapped_features": lambda1 / 2 * mapped,
         "norm": lambda2 / 2 * norm,
         "co_regulariser": lambda3 / 2 * spread,
+        "seen_classifiers": gamma / 2 * told,
     }
     return terms | {"total": sum(terms.values())}
 
@@ -46,7 +48,7 @@ def sweep_targets(
 
     Returns all mappings (C, q, r) in the bases of ``seen`` and the objective after the start and after each sweep.
     """
-    lambda1, lambda2, lambda3 = lambdas
+    lambda3 = lambdas.lambda3
     C, r = targets.shape
     need = 8 * C * len(seen.l) * r / MB
     if need > memory_mb:
@@ -54,7 +56,6 @@ def sweep_targets(
             f"solver='alternating' holds all {C} mappings, {need:.0f} MB, and memory_mb={memory_mb} allows less; "
             "raise memory_mb, or use solver='direct', which needs none of them"
         )
-    mu = lambda2 + (C - 1) * lambda3
     in_basis = ReducedSeen(seen.l, seen.M, targets.S, seen.counts)
     W = np.repeat(_eszsl_start(in_basis, lambdas)[None], C, axis=0)
     Z = W.sum(axis=0)
@@ -63,8 +64,8 @@ def sweep_targets(
         for c in range(C):
             V = targets.V[:, c * r : (c + 1) * r]
             N = (seen.M * targets.weights[c]) @ targets.S + lambda3 * (Z - W[c])
-            T = targets.t[c * r : (c + 1) * r] + lambda1
-            updated = (N @ V / (np.multiply.outer(seen.l, T) + mu)) @ V.T
+            stiffness = lambdas.stiffness(seen.l, targets.t[c * r : (c + 1) * r])
+            updated = (N @ V / (stiffness + (C - 1) * lambda3)) @ V.T
             Z += updated - W[c]
             W[c] = updated
         trace.append(objective_terms(in_basis, targets.weights, W, lambdas)["total"])

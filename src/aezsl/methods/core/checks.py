@@ -103,6 +103,14 @@ def check_semantics(name: str, S: ArrayLike, width: int | None = None) -> Array:
     return array
 
 
+def check_given(name: str, given: ArrayLike, n_classes: int) -> Array:
+    """Semantics as they were given, beside normalised ones of the same classes."""
+    array = check_semantics(name, given).astype(np.float64)
+    if len(array) != n_classes:
+        raise DataError(f"{name} must describe the same {n_classes} classes as S, got {len(array)} rows")
+    return array
+
+
 def check_labels(y: ArrayLike, n_samples: int, n_classes: int) -> Labels:
     """Labels 0 .. n_classes - 1, each with at least one sample."""
     labels = np.asarray(y)

@@ -12,7 +12,7 @@ from aezsl.arrays import Array, Labels
 from aezsl.data.statistics import SeenStatistics
 from aezsl.errors import DataError
 from aezsl.evaluation.ranking import Ranking
-from aezsl.methods.core.checks import check_rows, check_scores, check_semantics, solvable, warn_of_ties
+from aezsl.methods.core.checks import check_given, check_rows, check_scores, check_semantics, solvable, warn_of_ties
 from aezsl.methods.core.classifiers import LinearClassifier, ScoringClassifier, TargetClassifier
 from aezsl.methods.core.parameters import Declared
 from aezsl.methods.core.seen import SeenData, Targets
@@ -61,17 +61,26 @@ class ZeroShotClassifier(Declared):
 
     n_features_in_: int
     n_semantics_in_: int
+    moved_semantics_: bool  # whether similarity of classes is measured by other semantics than S
 
-    def fit(self, X: ArrayLike | SeenStatistics, y: ArrayLike | None = None, S: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike | SeenStatistics,
+        y: ArrayLike | None = None,
+        S: ArrayLike | None = None,
+        given: ArrayLike | None = None,
+    ) -> Self:
         """Learn from seen classes: X (n, d) features, y (n,) row numbers of S, S (Cs, a) semantics.
 
         A method that needs no more takes statistics instead of samples: ``fit(statistics, S=S)``.
+        given : where S has been centred or otherwise moved, the same classes as they were described, (Cs, b). Where a
+            cosine means that classes are similar, it is theirs; ``adapt`` needs the targets' then.
         """
         if isinstance(X, SeenStatistics) and S is None:
             y, S = None, y
         if S is None:
             raise DataError("fit needs the semantics S of the seen classes: fit(X, y, S), or fit(statistics, S=S)")
-        return self.fit_seen(SeenData(X, y, S))
+        return self.fit_seen(SeenData(X, y, S, given=given))
 
     def fit_seen(self, seen: SeenData) -> Self:
         """Learn from checked data, sharing what other fits on the same object have computed."""
@@ -79,7 +88,7 @@ class ZeroShotClassifier(Declared):
         if seen.from_statistics and not enough:
             raise DataError(f"{type(self).__name__} learns from {self.needs}, not from statistics: give X, y and S")
         self.check_parameters()
-        self.n_features_in_, self.n_semantics_in_ = seen.n_features, seen.S.shape[1]
+        self.n_features_in_, self.n_semantics_in_, self.moved_semantics_ = seen.n_features, seen.S.shape[1], seen.moved
         with solvable(self, "learnt from these data"):
             self._fit(seen)
         return self
@@ -92,14 +101,27 @@ class ZeroShotClassifier(Declared):
         """As ``fit_path`` for checked data."""
         return (clone(self).set_params(**point).fit_seen(seen) for point in points)
 
-    def adapt(self, S_target: ArrayLike, X_pool: ArrayLike | None = None) -> TargetClassifier:
-        """A classifier of the classes S_target (C, a), seen or not; a transductive method learns from X_pool (m, d)."""
+    def adapt(
+        self, S_target: ArrayLike, X_pool: ArrayLike | None = None, given: ArrayLike | None = None
+    ) -> TargetClassifier:
+        """A classifier of the classes S_target (C, a), seen or not; a transductive method learns from X_pool (m, d).
+
+        given : the classes as they were described, (C, b); it counts where ``fit`` had that of the seen ones.
+        """
         check_is_fitted(self, "n_features_in_")
         S_target = check_semantics("S_target", S_target, self.n_semantics_in_).copy()  # the caller's may change later
+        moved = getattr(self, "moved_semantics_", False)  # a state that was put together by hand has none
+        if given is None and moved:
+            raise DataError(
+                f"{type(self).__name__} was fitted with semantics as they were given beside S, and needs those of the "
+                "targets, too: adapt(S_target, given=...)"
+            )
+        used = given if moved else None
+        own = None if used is None else check_given("given", used, len(S_target))
         pool = None
         if X_pool is not None and self.transductive:
             pool = check_rows("X_pool", X_pool, self.n_features_in_, "features")
-        return self.adapt_to(Targets(S_target, pool))
+        return self.adapt_to(Targets(S_target, pool, unmoved=own))
 
     def adapt_to(self, targets: Targets) -> TargetClassifier:
         """As ``adapt`` for checked targets, sharing what other models have computed about them."""

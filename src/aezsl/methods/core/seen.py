@@ -12,7 +12,7 @@ from aezsl.data.mapped_arrays import Rows
 from aezsl.data.once import Once, SameObject
 from aezsl.data.statistics import SeenStatistics, class_sums
 from aezsl.errors import DataError
-from aezsl.methods.core.checks import check_counts, check_labels, check_rows, check_semantics
+from aezsl.methods.core.checks import check_counts, check_given, check_labels, check_rows, check_semantics
 from aezsl.methods.shared.linalg import centred_moment_eigh, moment_eigh, row_space_eigh
 
 T = TypeVar("T")
@@ -28,6 +28,9 @@ class Spectra(NamedTuple):
 class SeenData:
     """Checked training data: X (n, d) with y (n,) row numbers of S, or their statistics, and S (Cs, a).
 
+    given : the semantics (Cs, b) before they were centred or otherwise moved, by which classes are similar; S itself
+        unless that is said.
+
     Fits on the same object share what depends on no searched parameter (``shared``); fits on equal samples, of
     whichever methods, share sums and decompositions where they are given the same ``spectra``. A fit on an object of
     its own shares nothing, so that what it costs does not depend on who came before.
@@ -42,8 +45,10 @@ class SeenData:
         S: ArrayLike,
         spectra: Spectra | None = None,
         rows: tuple[Rows, Labels] | None = None,
+        given: ArrayLike | None = None,
     ) -> None:
         self.S: Array = check_semantics("S", S).copy()  # the caller's array may change later
+        self.given: Array = self.S if given is None else check_given("given", given, len(self.S))
         if len(self.S) < 2:
             raise DataError(f"S must describe at least two seen classes, got {len(self.S)}")
         self._samples: tuple[Array, Labels] | None = None
@@ -61,6 +66,11 @@ class SeenData:
             self.n_features = checked.shape[1]
         self._spectra = Spectra(Once(), Once()) if spectra is None else spectra
         self.shared = Once()
+
+    @property
+    def moved(self) -> bool:
+        """Whether similarity is measured by other semantics than S."""
+        return self.given is not self.S
 
     @property
     def from_statistics(self) -> bool:
@@ -137,6 +147,8 @@ class SeenData:
 class Targets:
     """Target classes S (C, a), and the unlabelled pool X (m, d) where there is one.
 
+    unmoved : their semantics (C, b) as they were given, where S has been moved: see ``SeenData``.
+
     A grid adapts many models to one object. What they find out about the targets on the way, and what depends on no
     searched parameter, is kept here (``once``), so that only the first of them computes it.
     """
@@ -145,7 +157,13 @@ class Targets:
     pool: Array | None = None
     n_models: int = 1  # how many models will adapt to this: many of them pay for a table of solutions
     progress: bool = True  # whether long work shows a bar
+    unmoved: Array | None = None
     _shared: Once = field(default_factory=Once, repr=False)
+
+    @property
+    def given(self) -> Array:
+        """The semantics by which classes are similar."""
+        return self.S if self.unmoved is None else self.unmoved
 
     def once(self, owner: object, key: Hashable, compute: Callable[[], T]) -> T:
         """The value of ``key`` that all models share which hold the very same ``owner``; the first one computes it.
@@ -162,4 +180,4 @@ class Targets:
         return replace(self, n_models=1)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Targets, (self.S, self.pool, self.n_models, self.progress)
+        return Targets, (self.S, self.pool, self.n_models, self.progress, self.unmoved)

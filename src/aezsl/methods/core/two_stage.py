@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from aezsl.errors import DataError
-from aezsl.methods.core.checks import check_rows
+from aezsl.methods.core.checks import check_given, check_rows
 from aezsl.methods.core.classifiers import PoolClassifier, TargetClassifier
 from aezsl.methods.core.contract import LinearZeroShotClassifier, Needs, ZeroShotClassifier
 from aezsl.methods.core.parameters import Declared
@@ -84,11 +84,12 @@ class BasedMethod(ZeroShotClassifier):
         self._fit_stage(seen)
         return self
 
-    def improve(self, start: TargetClassifier, X_pool: ArrayLike) -> PoolClassifier:
-        """Improve what the adapted base, ``start``, says about the pool."""
+    def improve(self, start: TargetClassifier, X_pool: ArrayLike, given: ArrayLike | None = None) -> PoolClassifier:
+        """Improve what the adapted base, ``start``, says about the pool; given : as the base adapted with."""
         check_is_fitted(self, "n_features_in_")
         pool = check_rows("X_pool", X_pool, self.n_features_in_, "features")
-        return self._improve(start, Targets(start.S_target, pool))
+        own = None if given is None else check_given("given", given, len(start.S_target))
+        return self._improve(start, Targets(start.S_target, pool, unmoved=own))
 
     def get_state(self) -> dict[str, Any]:
         """The fitted values of the base and of the stage."""
@@ -115,6 +116,7 @@ class BasedMethod(ZeroShotClassifier):
         self.check_parameters()
         self._base = base
         self.n_features_in_, self.n_semantics_in_ = base.n_features_in_, base.n_semantics_in_
+        self.moved_semantics_ = base.moved_semantics_
 
     def _fit(self, seen: SeenData) -> None:
         params = self.base_params()

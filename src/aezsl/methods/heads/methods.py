@@ -42,6 +42,7 @@ class HeadMethod(MappingFormula, ZeroShotClassifier):
         X: ArrayLike | SeenStatistics | SeenClassifiers,
         y: ArrayLike | None = None,
         S: ArrayLike | None = None,
+        given: ArrayLike | None = None,
     ) -> Self:
         """Take over the classifiers of a network, ``fit(classifiers)``; nothing is solved before labels come."""
         if not isinstance(X, SeenClassifiers):

@@ -9,10 +9,8 @@ from aezsl.arrays import Array, Labels
 from aezsl.errors import DataError
 from aezsl.kinds import Count, CountOrNone, NotNegative, Positive, Proportion
 from aezsl.methods.core.parameters import Declared
+from aezsl.methods.core.transductive import reason_to_refrain
 from aezsl.methods.propagation.balanced import Weights
-
-#: Shuffles that say how often neighbours agree by chance.
-SHUFFLES = 20
 
 
 class BalancedPropagation(Declared):
@@ -103,26 +101,5 @@ class BalancedPropagation(Declared):
         return given
 
     def reason_to_refrain(self, labels: Labels, graph: csr_array, n_classes: int) -> str | None:
-        """Why the pool should be left alone, or None: no label is needed to tell.
-
-        Neighbours must agree on the base's labels more often than the same labels do after a shuffle: by three
-        deviations of the shuffles, and by ``min_agreement`` of what is left above chance.
-        """
-        m = len(labels)
-        if m < self.min_per_class * n_classes:
-            return f"{m} samples of {n_classes} classes are fewer than {self.min_per_class:g} per class"
-        rng = np.random.default_rng(0)
-        observed = _agreement(labels, graph)
-        shuffled = np.array([_agreement(rng.permutation(labels), graph) for _ in range(SHUFFLES)])
-        chance = float(shuffled.mean())
-        excess = (observed - chance) / max(1 - chance, np.finfo(float).tiny)
-        if excess < self.min_agreement or observed < chance + 3 * shuffled.std():
-            return f"neighbours agree on {observed:.1%} of the start's labels, shuffled labels on {chance:.1%}"
-        return None
-
-
-def _agreement(labels: Labels, graph: csr_array) -> float:
-    """The weighted share of edges whose ends have one label."""
-    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    total = graph.data.sum()
-    return float(graph.data[labels[rows] == labels[graph.indices]].sum() / total) if total > 0 else 0.0
+        """Why the pool should be left alone, or None; see ``core.transductive``."""
+        return reason_to_refrain(labels, graph, n_classes, self.min_per_class, self.min_agreement)

@@ -139,6 +139,9 @@ class LabelRefinement(Declared):
         best, and so on, instead of by confidence alone.
     one_step : bool
         The non-progressive variant: all samples are unconfident, one update, labels are its best classes.
+    guard : bool
+        Not in the paper: with ``RefinedMethod``, labels stay as the base gave them where the pool does not suit
+        (``core.transductive.guarded``).
     inner_tol, inner_iter : float, int
         The re-weighting ends once the objective falls by less than ``inner_tol`` of its value at P = 0, or after
         ``inner_iter`` iterations.
@@ -157,6 +160,7 @@ class LabelRefinement(Declared):
     centre: bool = True
     balanced: bool = False
     one_step: bool = False
+    guard: bool = False
     inner_tol: NotNegative = 1e-4
     inner_iter: Count = 50
     eps: Positive = 1e-4
@@ -166,6 +170,7 @@ class LabelRefinement(Declared):
     ) -> Refinement:
         """Refine the labels that the classifiers P (d, C) of the classes S_target (C, a) give to X (n, d).
 
+        S_target : as they were given, since their cosines mean similarity.
         ``pool`` is ``Pool(X, self.centre)`` where the caller has it already. ``progress`` shows a bar over the rounds.
         """
         self.check_parameters()

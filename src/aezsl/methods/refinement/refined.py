@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from aezsl.methods.core.classifiers import LinearClassifier, PoolClassifier, TargetClassifier
 from aezsl.methods.core.seen import Targets
+from aezsl.methods.core.transductive import guarded
 from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.methods.refinement.label_refinement import LabelRefinement, Pool
 
@@ -40,11 +41,16 @@ class RefinedMethod(BasedMethod):
     citation = REFINEMENT_CITATION
 
     def _improve(self, start: TargetClassifier, targets: Targets) -> PoolClassifier:
+        if self.guard:
+            return guarded(self, start, targets, lambda: self._refined(start, targets))
+        return self._refined(start, targets)
+
+    def _refined(self, start: TargetClassifier, targets: Targets) -> PoolClassifier:
         X, centre = targets.pool, bool(self.centre)
         assert X is not None and start.classifiers is not None  # noqa: PT018  # a linear base, and a pool
         pool = targets.once(None, ("pool", centre), lambda: Pool(X, centre))
         refinement = LabelRefinement(**self.stage_params()).refine(
-            X, start.classifiers, targets.S, pool, targets.progress
+            X, start.classifiers, targets.given, pool, targets.progress
         )
         scorer = LinearClassifier(self, targets.S, refinement.P, refinement.offset)
         return PoolClassifier(self, scorer, refinement.history, X, ranker=start)

@@ -35,6 +35,9 @@ _RULES: dict[Weighting, _Rule] = {
 class SimilarityWeights:
     r"""Weights of the seen classes for any targets: the factors by which the losses of class tasks are multiplied.
 
+    Semantics here are those that were given. Once they are centred, a class on the far side of the mean would count as
+    much as one nearby.
+
     With :math:`\cos` between target and seen class: ``none`` is 1, ``cosine`` is :math:`|\cos|`, ``cosine_squared``
     is :math:`\cos^2`, which the AEZSL objective has (it multiplies errors by the cosine and then squares them),
     ``cosine_power_4`` and ``cosine_power_8`` are sharper. There a negative cosine counts as much as a positive
@@ -45,29 +48,24 @@ class SimilarityWeights:
     must be chosen for each.
     """
 
-    S: Array  # (Cs, a) seen semantics, less the centre
+    S: Array  # (Cs, a) seen semantics as given, less the centre
     lengths: Array  # (Cs,) of these
     centre: Array | None  # (a,)
     power: int
 
     @classmethod
     def for_seen(cls, S: Array, weighting: Weighting) -> "SimilarityWeights":
-        """The weights of seen classes with semantics S (Cs, a), on the dimensions or on any basis of the rows of S."""
+        """The weights of seen classes with semantics S (Cs, a)."""
         power, centred = _RULES[weighting]
         centre = S.mean(axis=0) if centred else None
-        lengths = _lengths(S, np.linalg.norm(S, axis=1), centre)
-        return cls(S if centre is None else S - centre, lengths, centre, power)
+        return cls(*_from_centre(S, centre), centre, power)
 
-    def __call__(self, A: Array, lengths: Array | None = None) -> Array:
-        """The weights (C, Cs) for targets A (C, a) in the same coordinates as S.
-
-        lengths : (C,) of the targets' whole vectors, where A has only what lies in the span of the seen semantics.
-        """
+    def __call__(self, A: Array) -> Array:
+        """The weights (C, Cs) for targets A (C, a)."""
         if self.power == 0:
             return np.ones((len(A), len(self.S)))
-        own = _lengths(A, np.linalg.norm(A, axis=1) if lengths is None else lengths, self.centre)
-        products = (A if self.centre is None else A - self.centre) @ self.S.T
-        scale = np.outer(own, self.lengths)
+        A, lengths = _from_centre(A, self.centre)
+        products, scale = A @ self.S.T, np.outer(lengths, self.lengths)
         # A vector at the centre has no direction: it resembles no class.
         cosines = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
         cosines = np.abs(cosines) if self.centre is None else cosines.clip(min=0)
@@ -75,13 +73,11 @@ class SimilarityWeights:
         return weights
 
 
-def _lengths(A: Array, lengths: Array, centre: Array | None) -> Array:
-    """Lengths (C,) of vectors less the centre, from A (C, a), their part in the span of the seen ones, and ``lengths``.
-
-    The centre has no part outside of that span, so the length alone says enough about what lies there.
-    """
+def _from_centre(A: Array, centre: Array | None) -> tuple[Array, Array]:
+    """Vectors (C, a) less the centre, and their lengths (C,): zero where nothing but rounding is left."""
     if centre is None:
-        return lengths
-    squares = np.square(lengths) - 2 * (A @ centre) + centre @ centre
-    rounding = ROUNDING * (np.square(lengths) + centre @ centre)
-    return np.sqrt(np.where(squares > rounding, squares, 0))
+        return A, np.linalg.norm(A, axis=1)
+    moved = A - centre
+    lengths = np.linalg.norm(moved, axis=1)
+    rounding = ROUNDING * np.sqrt(np.square(A).sum(axis=1) + centre @ centre)
+    return moved, np.where(lengths > rounding, lengths, 0)

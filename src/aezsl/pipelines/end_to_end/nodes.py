@@ -93,6 +93,6 @@ def adapt(
 ) -> tuple[TrainedModel, Normalisation, TargetClassifier, dict[str, Any]]:
     """The model with its recipe, how vectors were normalised, the classifier of the targets, and what it cost."""
     with Cost("adapt") as cost:
-        classifier = fitted.adapt(problem.S_target)
+        classifier = fitted.adapt(problem.S_target, given=problem.given_target)
     (normalisation,) = problem.normalisations
     return TrainedModel(fitted, recipe), normalisation, classifier, cost.measured

@@ -27,9 +27,10 @@ def refine_labels(
     model: Any = trained.model
     if normalisation != base_normalisation or not model.starts_from(base.model):
         return adapt_to_pool(trained, problem, normalisation)
-    pool = problem.normalised(normalisation).X_test
+    own = problem.normalised(normalisation)
     with Cost("adapt") as cost:
-        classifier = model.improve(base_classifier, pool) if len(pool) else base_classifier
+        found = len(own.X_test) > 0
+        classifier = model.improve(base_classifier, own.X_test, own.given_target) if found else base_classifier
     return classifier, describe_rounds(classifier, problem), cost.measured
 
 
@@ -39,7 +40,7 @@ def adapt_to_pool(
     """The classifier of the target classes that has learnt from the pool; what every round did, and the cost."""
     own = problem.normalised(normalisation)
     with Cost("adapt") as cost:
-        classifier = trained.model.adapt(own.S_target, own.X_test if len(own.X_test) else None)
+        classifier = trained.model.adapt(own.S_target, own.X_test if len(own.X_test) else None, own.given_target)
     return classifier, describe_rounds(classifier, problem), cost.measured
 
 

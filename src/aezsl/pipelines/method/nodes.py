@@ -14,52 +14,16 @@ from aezsl.evaluation.ranking import Ranking
 from aezsl.kinds import Values
 from aezsl.machine.provenance import Cost, make_record
 from aezsl.methods import METHODS, TargetClassifier, make_method
-from aezsl.methods.core.parameters import MethodSettings
 from aezsl.methods.core.seen import SeenData
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.selection import (
     CalibrationSettings,
     ConfidenceSettings,
-    Selected,
     SelectionSettings,
     SelectionStore,
-    effective_grid,
-    select_in_every_way,
-    suitable_normalisations,
     validated_confidence,
 )
 from aezsl.serving.trained import TrainedModel
-
-
-def select(
-    problem: Problem,
-    method: MethodSettings,
-    selection: SelectionSettings,
-    store: SelectionStore,
-    name: str,
-    base_alternatives: list[dict[str, Any]] | None = None,
-    calibration: CalibrationSettings | None = None,
-    variant: Values | None = None,
-) -> tuple[dict[str, Any], Normalisation, dict[str, Any], list[dict[str, Any]]]:
-    """The parameters and the normalisation to use, chosen on validation classes; among which values; alternatives.
-
-    A method that refines another starts, in every normalisation, from what was chosen for that one alone in it.
-    variant : parameters that have one value whatever the configuration says. The alternatives are what would be used
-    in each normalisation, what is used first.
-    """
-    variant = variant or {}
-    init = {**method.fixed, **variant}
-    grid = {key: values for key, values in effective_grid(name, method).items() if key not in variant}
-    ways, going_with = suitable_normalisations(name, problem, init), None
-    if base_alternatives:
-        bases = [Selected(**one) for one in base_alternatives]
-        # In the problem's order: the first one is taken unless another is clearly better.
-        bases.sort(key=lambda base: ways.index(base.normalisation))
-        ways = [base.normalisation for base in bases]
-        going_with = [{key: value for key, value in base.parameters.items() if key not in init} for base in bases]
-    found = select_in_every_way(name, problem, init, grid, selection, store, ways, calibration, going_with)
-    complete = [one._replace(parameters=make_method(name, **one.parameters).get_params()) for one in found]
-    return *complete[0], grid, [one._asdict() for one in complete]
 
 
 def calibrate_confidence(
@@ -87,7 +51,7 @@ def fit(
     if METHODS[name].paired and not chosen.get("stated_pair"):
         recipe.require_pair(name)
     with Cost("fit") as cost:
-        model.fit(own.X_train, own.y_train, own.S_seen)
+        model.fit(*own.seen_data)
     return TrainedModel(model, recipe, Confidence.from_mapping(confidence)), cost.measured
 
 
@@ -127,7 +91,7 @@ def fit_around_base(
         return fit(problem, normalisation, chosen, recipe, confidence, name)
     own = problem.normalised(normalisation)
     with Cost("fit") as cost:
-        model.fit_around(base.model, SeenData(own.X_train, own.y_train, own.S_seen))
+        model.fit_around(base.model, SeenData(*own.seen_data[:3], given=own.given_seen))
     return TrainedModel(model, base.recipe, Confidence.from_mapping(confidence)), cost.measured
 
 
@@ -137,7 +101,7 @@ def adapt(
     """The classifier of the target classes, and what it cost to solve for them."""
     own = problem.normalised(normalisation)
     with Cost("adapt") as cost:
-        classifier = trained.model.adapt(own.S_target)
+        classifier = trained.model.adapt(own.S_target, given=own.given_target)
     return classifier, cost.measured
 
 

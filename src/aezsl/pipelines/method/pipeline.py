@@ -14,8 +14,8 @@ from aezsl.pipelines.method.nodes import (
     fit_by_epochs,
     rank_both_sides,
     rank_targets,
-    select,
 )
+from aezsl.selection import choose
 
 
 def create_pipeline(method: Entry, setting: Setting = "zsl", variant: dict[str, Any] | None = None) -> Pipeline:
@@ -51,7 +51,7 @@ def _select(method: Entry, setting: Setting, variant: dict[str, Any] | None) -> 
     if method.refines:
         inputs["base_alternatives"] = "base_alternatives"
     outputs = ["chosen", "normalisation", "grid", "alternatives"]
-    function = with_fixed(select, name=method.name, variant=variant)
+    function = with_fixed(choose, name=method.name, variant=variant)
     return node(with_settings_of(method.name, function), inputs, outputs, name="select_parameters")
 
 

@@ -1,5 +1,7 @@
 """New images, named by a trained model."""
 
+import logging
+
 import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
@@ -10,16 +12,22 @@ from aezsl.formats.image_folders import NewImages
 from aezsl.reporting.figures import Figure
 from aezsl.reporting.gallery import GallerySettings, draw_gallery
 from aezsl.reporting.names import PredictSettings
+from aezsl.serving.corrected import placed
 from aezsl.serving.model_file import ModelFolder, load_registered
 from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel
 
+log = logging.getLogger(__name__)
 
-def load_named(models: ModelFolder, settings: PredictSettings) -> TrainedModel:
-    """The model of the method that the command names, the photo model, or one of MLflow's registry."""
+
+def load_named(models: ModelFolder, settings: PredictSettings, together: bool = False) -> TrainedModel:
+    """The model of the method that the command names, the photo model, or one of MLflow's registry.
+
+    together : for photos that are named as a whole, if the photo model is meant.
+    """
     if settings.model:
         return load_registered(settings.model)
-    return photo_model() if settings.method == PHOTOS else models.load(settings.method)
+    return photo_model(together=together) if settings.method == PHOTOS else models.load(settings.method)
 
 
 def extract_new(
@@ -37,11 +45,14 @@ def classify(
     models: ModelFolder, settings: PredictSettings, new: NewImages, features: Vectors, unreadable: dict[str, str]
 ) -> pd.DataFrame:
     """One row per readable image: its name among the given classes, the score, and the next best names."""
-    trained = load_named(models, settings)
+    trained = load_named(models, settings, together=bool(new.corrections))
     images = new.images[~new.images["image_id"].isin(set(unreadable))]
     targets = trained.recipe.targets(new.classes, new.attribute_names)
     vectors = features.get(images["image_id"].tolist(), "images", "their features", "run predict again")
-    answers = trained.answer(vectors, targets).table()
+    targets, corrections, notes = placed(trained.recipe, targets, images["image_id"].tolist(), new.corrections)
+    for note in (*new.doubts, *notes):
+        log.warning("%s", note)
+    answers = trained.answer(vectors, targets, corrections=corrections).table()
     about = {"label_space": f"{len(targets.names)}", "path": images["path"].to_numpy()}
     return pd.DataFrame({"image_id": images["image_id"].to_numpy(), "true": None, **answers, **about})
 

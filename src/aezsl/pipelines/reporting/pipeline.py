@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from kedro.pipeline import Pipeline, node, pipeline
 
+from aezsl.methods import MethodRun, in_setting
 from aezsl.pipelines import with_fixed
-from aezsl.reporting import comparison, weightings
+from aezsl.reporting import chosen, comparison, weightings
 from aezsl.reporting.cases import draw_cases, draw_mapping
 from aezsl.reporting.comparison import collect
 from aezsl.reporting.explanations import explain_cases, explain_mapping
@@ -35,6 +36,23 @@ def create_comparison(names: Sequence[str]) -> Pipeline:
     outputs = ["table1", "table1_text", "table1_latex"]
     collecting = node(with_fixed(collect, names=names), ["params:report", *inputs], outputs, name="collect_table1")
     return pipeline(Pipeline([collecting], tags="reporting"), inputs=inputs)
+
+
+def create_table(names: Sequence[str], ceiling: bool) -> Pipeline:
+    """The table of these methods, which may be of both settings; needs the pipelines of all of them before it."""
+    inputs = {f"{name}_{part}": f"{name}.{part}" for name in names for part in chosen.PARTS}
+    known, nodes = ["params:report", "params:table", *inputs], []
+    if ceiling:
+        problem = next(in_setting("problem", MethodRun.parse(name).setting) for name in sorted(names, key=_zsl_first))
+        nodes.append(node(chosen.supervised_ceiling, problem, "supervised_ceiling", name="find_ceiling"))
+        known.append("supervised_ceiling")
+    tabulate = with_fixed(chosen.tabulate, names=tuple(names), ceiling=ceiling)
+    nodes.append(node(tabulate, known, ["table", "table_text", "table_latex"], name="tabulate_chosen"))
+    return pipeline(Pipeline(nodes, tags="reporting"), inputs=inputs)
+
+
+def _zsl_first(name: str) -> bool:
+    return MethodRun.parse(name).setting != "zsl"
 
 
 def create_ablation(variants: Sequence[Variant]) -> Pipeline:

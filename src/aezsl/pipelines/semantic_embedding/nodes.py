@@ -10,7 +10,13 @@ from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
 from aezsl.encoders.texts.encoder import looks_english
 from aezsl.encoders.texts.fingerprints import MINILM, with_fingerprints
-from aezsl.encoders.texts.semantics import EmbeddingSettings, embed_classes, resolve_sources, semantics_fingerprint
+from aezsl.encoders.texts.semantics import (
+    EmbeddingSettings,
+    embed_classes,
+    resolve_sources,
+    semantics_fingerprint,
+    ways_to_join,
+)
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +41,8 @@ def embed(classes: pd.DataFrame, store: VectorStore, settings: EmbeddingSettings
     without = [name for name in names.tolist() if name not in known]
     if without:
         log.warning("%d of %d classes have no vector and are left out", len(without), len(names))
-    return VectorSet(fingerprint, {"sources": sources, "without_vector": without})
+    joins = ways_to_join(classes, sources, settings.join)
+    return VectorSet(fingerprint, {"sources": sources, "without_vector": without, "joins": joins})
 
 
 def _warn_of_language(classes: pd.DataFrame, sources: list[dict[str, Any]]) -> None:

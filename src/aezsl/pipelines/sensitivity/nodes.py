@@ -45,8 +45,9 @@ def vary_parameter(
     values = getattr(settings, parameter)
     true, own = problem.y_test[known], problem.normalised(normalisation)
     estimator = make_method(name, **chosen)
-    seen = SeenData(own.X_train, own.y_train, own.S_seen)
-    targets = Targets(own.S_target, own.X_test if estimator.transductive else None, progress=False)
+    seen = SeenData(*own.seen_data[:3], given=own.given_seen)
+    pool = own.X_test if estimator.transductive else None
+    targets = Targets(own.S_target, pool, progress=False, unmoved=own.given_target)
     path = estimator.fit_points(seen, [{parameter: value} for value in values])
     rows = []
     for value, model in progress_bar(zip(values, path, strict=True), total=len(values), desc=f"{name}: {parameter}"):

@@ -1,0 +1,3 @@
+from aezsl.pipelines.realistic.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

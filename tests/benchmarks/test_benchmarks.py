@@ -1,0 +1,98 @@
+"""Benchmarks and the campaign are imported, and run at their smallest size: none falls behind the code."""
+
+import importlib
+import multiprocessing
+import os
+import pkgutil
+import runpy
+import sys
+
+import pytest
+
+import tests.benchmarks
+import tests.campaign
+from tests.benchmarks import bench_aezsl, bench_daezsl, bench_hierarchy, bench_ranking
+
+SMALL_PROBLEM = ["--n=120", "--d=12", "--a=6"]
+
+#: What is typed for a run that needs no data.
+TYPED = {
+    "bench_claim": ["smallest", "--draws=1", "--sizes=6"],
+    "bench_baselines": ["--only=fits", "--n=120", "--d=12", "--a=6", "--classes=6"],
+    "bench_propagation": ["--sizes=300", "--d=8", "--classes=5"],
+    "bench_refinement": ["--n=60", "--d=12", "--classes=4", "--k=10", "--memory", "80"],
+    "bench_selection": [*SMALL_PROBLEM, "--n_seen=8", "--n_unseen=3", "--only=eszsl"],
+    "bench_transductive": [*SMALL_PROBLEM, "--n_seen=8", "--n_unseen=3", "--m=40", "--only", "sms", "jeac"],
+    "scale_table": [],
+}
+
+#: What is typed for a run on a little of the real data.
+ON_REAL_DATA = {
+    "bench_backoff": ["choose", "2"],
+    "bench_calibration": ["expect", "--sets=animals", "--sizes=6", "--draws=1"],
+    "bench_corrections": ["--sets=scenes", "--draws=1", "--photos=60", "--steps", "0", "4"],
+    "bench_yes_no": ["choose", "2"],
+}
+
+
+def modules(package):
+    return [f"{package.__name__}.{found.name}" for found in pkgutil.iter_modules(package.__path__)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*modules(tests.benchmarks), *modules(tests.campaign)])
+def test_it_is_imported(name):
+    if not name.rpartition(".")[2].startswith(("test_", "__main__")):
+        importlib.import_module(name)
+
+
+def run(name, arguments, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    monkeypatch.delitem(sys.modules, f"tests.benchmarks.{name}", raising=False)
+    runpy.run_module(f"tests.benchmarks.{name}", run_name="__main__")
+    assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TYPED)
+def test_it_runs_as_it_is_typed(name, monkeypatch, capsys):
+    monkeypatch.delenv("AEZSL_REFERENCE_DATA", raising=False)
+    run(name, TYPED[name], monkeypatch, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("AEZSL_REFERENCE_DATA" not in os.environ, reason="needs real data")
+@pytest.mark.parametrize("name", ON_REAL_DATA)
+def test_it_runs_on_real_data(name, monkeypatch, capsys):
+    run(name, ON_REAL_DATA[name], monkeypatch, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["solvers", "grid"])
+def test_aezsl_beside_its_oracle(part, monkeypatch, capsys):
+    problem = (*bench_aezsl.synthetic(8, 3, 12, 6, 4), "a small problem")
+    monkeypatch.setattr(bench_aezsl, "cub", lambda: problem)
+    bench_aezsl.PARTS[part]()
+    assert "small problem" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["literal", "fast"])
+def test_daezsl_beside_its_oracle(kind):
+    receive, send = multiprocessing.Pipe(duplex=False)
+    bench_daezsl.step(kind, 3, send, 1)
+    assert receive.recv()[0] > 0
+
+
+def test_ranking_beside_a_product(monkeypatch, capsys):
+    monkeypatch.setattr(bench_ranking, "N_CLASSES", 60)
+    bench_ranking.main(50)
+    assert capsys.readouterr().out.count("of its speed") == 2
+
+
+def test_hierarchy_beside_its_oracle(monkeypatch, capsys):
+    edges = [[f"n{child}", f"n{child // 3}"] for child in range(1, 60)]
+    monkeypatch.setattr(bench_hierarchy, "load", lambda: (edges, [f"n{child}" for child in range(30, 60)]))
+    monkeypatch.setattr(bench_hierarchy, "SAMPLE", 5)
+    bench_hierarchy.main()
+    assert "classes on average" in capsys.readouterr().out
