@@ -180,7 +180,7 @@ class OpenModel:
             if not self._together.model.transductive:
                 raise DataError("this model names every photo by itself: choose one that learns from photos to refine")
             with small_products():
-                classifier = self._together.model.adapt(classifier.S_target, rows, self.targets(classes).given)
+                classifier = self._together.model.adapt(classifier.S_target, rows, given=self.targets(classes).given)
         return self.trained.answer_rows(rows, self.targets(classes), classifier).page()
 
     def sort(
