@@ -11,35 +11,9 @@ from aezsl.app.library import WORDS, Library, Place, installed_photos
 from aezsl.app.server import make_app
 from tests.helpers.chromium import Page, chromium, require_chromium, served
 from tests.helpers.colours import make_place, visit
+from tests.helpers.photos import ANY, SHOWN, ask
 
 pytestmark = pytest.mark.slow  # the network is loaded
-
-ANY = [[word, ""] for word in WORDS]
-SHOWN = ["a temple", "a flower", "a person"]  # what the installed photos show
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    """A project in which nothing was trained."""
-    root = tmp_path_factory.mktemp("empty")
-    return Place(root, root / "06_models/emoji", root / "03_primary/emoji")
-
-
-@pytest.fixture(scope="module")
-def page(place):
-    with visit(make_app(Library(place))) as client:
-        yield client
-
-
-def ask(page, question, status=200, **about):
-    answer = page.post(f"/api/{question}", json={"model": "photos", **about})
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
-@pytest.fixture(scope="module")
-def photos(page):
-    return [ask(page, "example", number=number)["photo"] for number in range(3)]
 
 
 def test_the_photo_model_is_there_without_a_run(page):

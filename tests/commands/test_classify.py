@@ -5,32 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
-import sklearn.datasets
-from click.testing import CliRunner
 from PIL import Image
 
-from aezsl.console import main
 from aezsl.serving.photos import cached_file, photo_model
 from aezsl.serving.zero_shot import classify
+from tests.helpers.photos import LABELS, RIGHT, run
 
 pytestmark = pytest.mark.slow  # reads networks
-
-LABELS = "a flower, a temple, a dog, a car"
-RIGHT = {"china.jpg": "a temple", "flower.jpg": "a flower"}
-
-
-@pytest.fixture
-def photos(tmp_path):
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    for name in RIGHT:
-        content = (Path(sklearn.datasets.__file__).parent / "images" / name).read_bytes()
-        (folder / name).write_bytes(content)
-    return folder
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def test_a_photo_is_named_by_any_words(photos):
