@@ -6,16 +6,18 @@ import zipfile
 
 import pytest
 
-from aezsl.app.library import Library, installed_photos
+from aezsl.app.library import WORDS, Library, Place, installed_photos
 from aezsl.app.server import make_app
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.formats.corrections import COLUMNS
 from aezsl.serving.trained import TrainedModel
-from tests.app.test_photos import ANY, SHOWN, ask, page, photos, place  # noqa: F401
 from tests.helpers.chromium import Page, chromium, require_chromium, served
 from tests.helpers.colours import encode, make_place, visit
 
 pytestmark = pytest.mark.slow  # the network is loaded
+
+ANY = [[word, ""] for word in WORDS]
+SHOWN = ["a temple", "a flower", "a person"]  # what the installed photos show
 
 DRAG = """
 const [photo, group] = arguments, data = new DataTransfer();
@@ -29,7 +31,30 @@ return Object.fromEntries(groups.map((one) => [one.ariaLabel, one.querySelectorA
 """
 
 
-def test_corrected_photos_have_their_names_and_others_are_worth_a_look(page, photos):  # noqa: F811
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    root = tmp_path_factory.mktemp("empty")
+    return Place(root, root / "06_models/emoji", root / "03_primary/emoji")
+
+
+@pytest.fixture(scope="module")
+def page(place):
+    with visit(make_app(Library(place))) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def photos(page):
+    return [ask(page, "example", number=number)["photo"] for number in range(3)]
+
+
+def ask(page, question, status=200, **about):
+    answer = page.post(f"/api/{question}", json={"model": "photos", **about})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_corrected_photos_have_their_names_and_others_are_worth_a_look(page, photos):
     before = ask(page, "sort", photos=photos, classes=ANY, corrections={})
     assert [answer["names"][0] for answer in before["answers"]] == SHOWN
     assert sorted(before["worth"]) == [0, 1, 2]
@@ -41,7 +66,7 @@ def test_corrected_photos_have_their_names_and_others_are_worth_a_look(page, pho
     assert ask(page, "sort", photos=photos, classes=ANY, corrections={}) == before
 
 
-def test_corrections_come_down_as_the_file_that_commands_read(page, photos):  # noqa: F811
+def test_corrections_come_down_as_the_file_that_commands_read(page, photos):
     given = {"corrections": {photos[0]: "a dog", photos[1]: None}, "files": ["b/x.jpg", "y.jpg", "z.jpg"]}
     text = ask(page, "corrected", photos=photos, classes=ANY, **given)["csv"]
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -55,13 +80,13 @@ def test_corrections_come_down_as_the_file_that_commands_read(page, photos):  # 
 
 
 @pytest.mark.parametrize("given", [None, ["x"], {"x": 3}, {"x": "no such class"}])
-def test_corrections_that_mean_nothing_are_refused(page, photos, given):  # noqa: F811
+def test_corrections_that_mean_nothing_are_refused(page, photos, given):
     assert ask(page, "sort", 400, photos=photos, classes=ANY, corrections=given)["error"]
 
 
 def test_a_model_that_names_every_photo_by_itself_takes_corrections_too(tmp_path, monkeypatch):
     monkeypatch.setattr(TrainedModel, "encode", lambda self: encode)
-    page = visit(make_app(Library(make_place(tmp_path))))  # noqa: F811
+    page = visit(make_app(Library(make_place(tmp_path))))
     about = {"model": "colours/eszsl"}
     photo = ask(page, "example", number=0, **about)["photo"]
     classes = [["plum", "red blue dark"], ["mint", "green pale"]]
@@ -71,7 +96,7 @@ def test_a_model_that_names_every_photo_by_itself_takes_corrections_too(tmp_path
         assert found["worth"] == []
 
 
-def test_a_visitor_drags_types_undoes_reloads_and_has_tabs_apart(place, tmp_path):  # noqa: F811
+def test_a_visitor_drags_types_undoes_reloads_and_has_tabs_apart(place, tmp_path):
     require_chromium()
     files = "\n".join(map(str, installed_photos()))
     with served(place) as address, chromium(tmp_path) as browser:

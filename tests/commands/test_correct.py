@@ -3,7 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from aezsl.app.library import installed_photos
+from aezsl.console import main
 from aezsl.data.vectors import Vectors
 from aezsl.evaluation.confidence import NONE_OF_THESE, NOTHING
 from aezsl.formats.corrections import CORRECTIONS
@@ -13,13 +16,28 @@ from aezsl.reporting.names import PredictSettings
 from aezsl.serving.corrected import placed
 from aezsl.serving.photos import photo_model
 from aezsl.serving.zero_shot import find_classes, name_images
-from tests.commands.test_classify import LABELS, photos, run  # noqa: F401
 
 pytestmark = pytest.mark.slow  # reads networks
 
+LABELS = "a flower, a temple, a dog, a car"
+
+
+@pytest.fixture
+def photos(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for photo in installed_photos():
+        if photo.name in ("china.jpg", "flower.jpg"):
+            (folder / photo.name).write_bytes(photo.read_bytes())
+    return folder
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
 
 @pytest.mark.parametrize("alone", [[], ["--alone"]])
-def test_a_corrected_name_is_taken_over_until_it_is_undone(photos, alone):  # noqa: F811
+def test_a_corrected_name_is_taken_over_until_it_is_undone(photos, alone):
     before = run("name", photos, "--labels", LABELS, *alone).output
     assert run("correct", photos, "china.jpg", "a pagoda").exit_code == 0
     assert run("correct", photos, photos / "flower.jpg", NONE_OF_THESE).exit_code == 0
@@ -33,14 +51,14 @@ def test_a_corrected_name_is_taken_over_until_it_is_undone(photos, alone):  # no
     assert run("name", photos, "--labels", LABELS, *alone).output == before
 
 
-def test_photos_worth_a_look_are_listed_but_for_corrected_ones(photos):  # noqa: F811
+def test_photos_worth_a_look_are_listed_but_for_corrected_ones(photos):
     run("correct", photos, "china.jpg", "a temple")
     done = run("correct", photos, "--ask", "--labels", LABELS)
     assert done.exit_code == 0
     assert [line.split()[0] for line in done.output.splitlines()] == ["flower.jpg"]
 
 
-def test_corrected_photos_are_taken_over_as_a_collection(photos, tmp_path):  # noqa: F811
+def test_corrected_photos_are_taken_over_as_a_collection(photos, tmp_path):
     run("correct", photos, "china.jpg", "a temple")
     run("correct", photos, "flower.jpg", NONE_OF_THESE)
     place = tmp_path / "mine"
@@ -55,7 +73,7 @@ def test_corrected_photos_are_taken_over_as_a_collection(photos, tmp_path):  # n
     ("given", "code"),
     [([], 2), (["china.jpg"], 2), (["--undo", "--ask"], 2), (["--undo"], 1), (["x.jpg", "a cat"], 1), (["--ask"], 2)],
 )
-def test_what_cannot_be_done_is_refused(photos, given, code):  # noqa: F811
+def test_what_cannot_be_done_is_refused(photos, given, code):
     done = run("correct", photos, *given)
     assert done.exit_code == code
     assert "Traceback" not in done.output
@@ -73,14 +91,14 @@ def test_corrections_become_numbers_of_classes():
     assert ["'a dgo'" in notes[0], "'a dog'" in notes[0]] == [True, True]
 
 
-def test_python_knows_which_photos_are_corrected(photos):  # noqa: F811
+def test_python_knows_which_photos_are_corrected(photos):
     run("correct", photos, "flower.jpg", "a car")
     named = name_images(photos, LABELS, together=True)
     assert [named.shown[place] for place in named.corrected] == ["flower.jpg"]
     assert named.names[named.shown.index("flower.jpg")] == "a car"
 
 
-def test_predict_reads_corrections_too(photos):  # noqa: F811
+def test_predict_reads_corrections_too(photos):
     run("correct", photos, "china.jpg", "a dog")
     run("correct", photos, "flower.jpg", NONE_OF_THESE)
     (photos / "classes.csv").write_text("class_name\na temple\na flower\na dog\n")

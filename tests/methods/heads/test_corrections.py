@@ -8,24 +8,24 @@ from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NOTHING
 from aezsl.methods import make_method
 from aezsl.methods.heads.corrections import REACH
-from tests.methods.heads.test_heads import data, fitted, seen  # noqa: F401
+from tests.helpers.heads import fitted
 
 
 @pytest.fixture(scope="module")
-def folder(seen, data):  # noqa: F811
+def folder(seen, data):
     """Two classes are described as each other: photos of both get wrong names."""
     return fitted(seen, "aezsl_heads_t").adapt(data.S_new[[1, 0, *range(2, len(data.S_new))]], data.X_new)
 
 
 @pytest.fixture(scope="module")
-def wrong(folder, data):  # noqa: F811
+def wrong(folder, data):
     """Right names of three photos of each."""
     rows = [row for c in (0, 1) for row in np.flatnonzero(data.y_new == c)[:3].tolist()]
     assert not (folder.predict(data.X_new)[rows] == data.y_new[rows]).any()
     return {row: int(data.y_new[row]) for row in rows}
 
 
-def test_without_corrections_names_are_what_they_were(folder, wrong, data):  # noqa: F811
+def test_without_corrections_names_are_what_they_were(folder, wrong, data):
     expected = folder.scores(data.X_new)
     np.testing.assert_array_equal(folder.corrected({}).scores(data.X_new), expected)
     undone = folder.corrected(wrong).corrected({})
@@ -33,7 +33,7 @@ def test_without_corrections_names_are_what_they_were(folder, wrong, data):  # n
     assert undone.history.equals(folder.history)
 
 
-def test_corrected_photos_keep_their_names_and_others_follow(folder, wrong, data):  # noqa: F811
+def test_corrected_photos_keep_their_names_and_others_follow(folder, wrong, data):
     found = folder.corrected(wrong)
     labels, rest = found.predict(data.X_new), np.setdiff1d(np.arange(len(data.X_new)), list(wrong))
     assert all(labels[row] == label for row, label in wrong.items())
@@ -43,7 +43,7 @@ def test_corrected_photos_keep_their_names_and_others_follow(folder, wrong, data
     assert right.sum() > (folder.predict(data.X_new)[rest] == data.y_new[rest]).sum()
 
 
-def test_the_order_of_corrections_does_not_matter_and_undone_ones_leave_nothing(folder, wrong, data):  # noqa: F811
+def test_the_order_of_corrections_does_not_matter_and_undone_ones_leave_nothing(folder, wrong, data):
     at_once = folder.corrected(wrong).scores(data.X_new)
     other_way = {row: wrong[row] for row in reversed(wrong)}
     np.testing.assert_array_equal(folder.corrected(other_way).scores(data.X_new), at_once)
@@ -51,7 +51,7 @@ def test_the_order_of_corrections_does_not_matter_and_undone_ones_leave_nothing(
     np.testing.assert_array_equal(more.corrected(wrong).scores(data.X_new), at_once)
 
 
-def test_labels_do_not_depend_on_how_photos_are_ordered(seen, wrong, data):  # noqa: F811
+def test_labels_do_not_depend_on_how_photos_are_ordered(seen, wrong, data):
     order = np.random.default_rng(0).permutation(len(data.X_new))
     place = np.argsort(order)
     model, labels = fitted(seen, "aezsl_heads_t"), data.S_new[:6]
@@ -60,12 +60,12 @@ def test_labels_do_not_depend_on_how_photos_are_ordered(seen, wrong, data):  # n
     np.testing.assert_array_equal(shuffled.predict(data.X_new[order]), expected[order])
 
 
-def test_where_every_photo_is_corrected_nothing_is_left_to_solve(folder, data):  # noqa: F811
+def test_where_every_photo_is_corrected_nothing_is_left_to_solve(folder, data):
     every = dict(enumerate(((data.y_new + 1) % len(data.S_new)).tolist()))
     np.testing.assert_array_equal(folder.corrected(every).predict(data.X_new), list(every.values()))
 
 
-def test_photos_of_none_of_the_labels_bring_their_neighbours_along(seen, data):  # noqa: F811
+def test_photos_of_none_of_the_labels_bring_their_neighbours_along(seen, data):
     labels = data.S_new[1:]  # the first class is not among them
     strangers = np.flatnonzero(data.y_new == 0)
     folder = fitted(seen, "aezsl_heads_t").adapt(labels, data.X_new)
@@ -76,7 +76,7 @@ def test_photos_of_none_of_the_labels_bring_their_neighbours_along(seen, data): 
     assert found.nothing[strangers[4:]].mean() > 5 * found.nothing[others].mean()
 
 
-def test_the_photos_to_ask_are_those_of_the_formula_written_out(folder, data):  # noqa: F811
+def test_the_photos_to_ask_are_those_of_the_formula_written_out(folder, data):
     basis = folder.folder
     u = 1 - softmax(basis.F, axis=1).max(axis=1)
     P = np.eye(len(u)) - REACH * basis.S.toarray()  # the precision of the field
@@ -90,7 +90,7 @@ def test_the_photos_to_ask_are_those_of_the_formula_written_out(folder, data):  
     assert len(basis.ask(range(len(u) - 2), 5)) == 2
 
 
-def test_a_small_folder_follows_corrections_though_it_is_left_alone_without(seen, data):  # noqa: F811
+def test_a_small_folder_follows_corrections_though_it_is_left_alone_without(seen, data):
     folder = fitted(seen, "aezsl_heads_t").adapt(data.S_new, data.X_new[:12])
     assert folder.pool_scores is None
     found = folder.corrected({0: 1})
@@ -98,7 +98,7 @@ def test_a_small_folder_follows_corrections_though_it_is_left_alone_without(seen
     np.testing.assert_array_equal(found.corrected({}).scores(data.X_new[:12]), folder.scores(data.X_new[:12]))
 
 
-def test_a_restored_folder_says_that_it_cannot_be_corrected(folder, seen, wrong, data):  # noqa: F811
+def test_a_restored_folder_says_that_it_cannot_be_corrected(folder, seen, wrong, data):
     again = make_method("aezsl_heads_t").set_state(fitted(seen).get_state()).restore(folder.state())
     np.testing.assert_array_equal(again.scores(data.X_new), folder.scores(data.X_new))
     with pytest.raises(DataError):

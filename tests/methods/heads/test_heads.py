@@ -16,28 +16,8 @@ from aezsl.methods.heads.own_classes import with_own_classes
 from aezsl.methods.heads.seen_classifiers import SeenClassifiers
 from aezsl.methods.shared.local_ridges import LocalRidges, local_coefficients
 from aezsl.methods.shared.similarity import SimilarityWeights
+from tests.helpers.heads import GROUPS, fitted
 from tests.oracles import heads as oracle
-from tests.synthetic import make_synthetic
-
-GROUPS = 6  # classes c with equal c % GROUPS have a name in common
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_synthetic(nonnegative=False)
-
-
-@pytest.fixture(scope="module")
-def seen(data):
-    """Classifiers of class means, as a network would have them; every class has a name, and that of its group."""
-    means = np.stack([data.X[data.y == c].mean(axis=0) for c in range(len(data.S))])
-    names = np.random.default_rng(0).normal(size=(len(means) + GROUPS, 7))
-    named = [[c, len(means) + c % GROUPS] for c in range(len(means))]
-    return SeenClassifiers.build(means, -np.square(means).sum(axis=1) / 2, data.S, names, named)
-
-
-def fitted(seen, name="aezsl_heads", **params):
-    return make_method(name, **params).fit(seen)
 
 
 def as_label(name_vector, seen):
