@@ -12,7 +12,7 @@ def unit(A):
     return A / np.linalg.norm(A, axis=1, keepdims=True)
 
 
-def objective(weights, estimate=False):
+def objective(weights, concentration=None):
     """What balanced propagation minimises on the pool, with weights in the order of ``Weights``."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(C, D))
@@ -20,4 +20,4 @@ def objective(weights, estimate=False):
     F = X @ (centres + rng.normal(size=centres.shape)).T + rng.normal(size=C)
     G = (F - F.mean(axis=0)) / F.std(axis=0)
     prototypes = unit(centres + rng.normal(size=centres.shape))
-    return Objective(G, neighbour_graph(X, 8), np.full(C, 1 / C), Weights(*weights), X, prototypes, estimate)
+    return Objective(G, neighbour_graph(X, 8), np.full(C, 1 / C), Weights(*weights), X, prototypes, concentration)

@@ -21,7 +21,7 @@ def store(tmp_path):
 def test_a_table_is_found_as_it_was_saved(store):
     pd.testing.assert_frame_equal(store.find("k", 2), TABLE)
     assert store.find("other", 2) is None
-    assert store.find("k", 3) is None
+    assert store.find("k", 1) is None  # it has no point 1
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ WORTH_A_LINE = 1.0
 #: The exit code where new images cannot be read, as of ``classify``; and how many of them are listed.
 UNREAD, LISTED = 3, 20
 
-#: The method that did best on most data (data/results/accuracy.md).
+#: A method that is among the best on pools of all test images (data/results/accuracy.md, methods.md).
 BEST_KNOWN = "aezsl_t"
 
 #: Those that show test images, where there are any.

@@ -155,10 +155,10 @@ class StatA(BasedMethod):
     with :math:`\bar f_c` the mean of the images by their assignments. New samples are scored as assignments without
     neighbours are.
 
-    From the paper: objective and updates, :math:`\alpha = 1`, three neighbours. From the authors' code, as facts: the
-    answers' weight 1, s = 50, ten rounds of five updates; :math:`\beta` counts images by their likeliest class,
-    :math:`\bar f_c` and :math:`\mu_c` are brought to unit length. ``exact`` leaves the last two out: each step then
-    minimises the objective.
+    The objective is the paper's as far as it is known here; the updates are derived from it. From the paper:
+    :math:`\alpha = 1`, three neighbours. Facts of the authors' code: the answers' weight 1, s = 50, ten rounds of five
+    updates; :math:`\beta` counts images by their likeliest class, :math:`\bar f_c` and :math:`\mu_c` are brought to
+    unit length. ``exact`` leaves the last two out: each step then minimises the objective.
 
     What differs: the paper's classes are texts of a pair of encoders, whose vectors give both the answers and the
     means. Here the answers are those of a linear method, :math:`\hat y_i = \mathrm{softmax}(\mathrm{scale}\,

@@ -111,8 +111,8 @@ def better_method(
 ) -> str:
     """The method that did better on the same problem, with its command; or the one worth a try, if it was not run.
 
-    accuracies : per-class accuracy of every method that was run on this problem. best_known : the method that did
-        best on most data. command : what runs a pipeline on the same data.
+    accuracies : per-class accuracy of every method that was run on this problem. best_known : the method to try.
+    command : what runs a pipeline on the same data.
     """
     own = accuracies.get(name)
     if own is None:
@@ -121,5 +121,5 @@ def better_method(
     if accuracies[best] > own:
         return f"on these data {best} reached {accuracies[best]:.1%}: {command(best)}"
     if best_known not in accuracies:
-        return f"worth a try, it did best on most data: {command(best_known)}"
+        return f"worth a try, it is among the best on pools of all test images: {command(best_known)}"
     return ""

@@ -21,7 +21,7 @@ from aezsl.evaluation.ranking import Ranking
 from aezsl.evaluation.yes_no import YesNo, fit_yes_no, rival_classes
 from aezsl.kinds import Values
 from aezsl.machine.workers import small_products
-from aezsl.methods import METHODS, ZeroShotClassifier, make_method
+from aezsl.methods import METHODS, TargetClassifier, ZeroShotClassifier, make_method
 from aezsl.selection.calibration import generalized_sides
 from aezsl.selection.folds import LEAST_SEEN, class_split, fresh_folds, problem_folds, split_classes
 from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
@@ -159,12 +159,13 @@ def _among_unseen(
         fold = Fold(training, X, S, held_out.tobytes(), problem.shared, given)
         (examined,) = fold.examined([problem.pending(normalisation)])
         model = clone(method).fit_seen(examined.seen)
-        pool = examined.X if method.transductive else None
-        classifier = model.adapt(examined.S, pool, examined.given)
-        rankings.append(classifier.rank(examined.X, SHARING + 1))
+        alone = model.adapt(examined.S, given=examined.given)
+        # A method with a pool names the images together, and says yes or no of each by itself.
+        together = model.adapt(examined.S, examined.X, examined.given) if method.transductive else alone
+        rankings.append(together.rank(examined.X, SHARING + 1))
         labels.append(y)
         by_class.append(class_accuracies(y, rankings[-1].classes[:, 0], len(S)))
-        pairs.append(_pairs(model, examined, y))
+        pairs.append(_pairs(model, alone, examined, y))
     accuracies, n_classes = np.concatenate(by_class), len(np.unique(np.concatenate(folds)))
     honest = float(np.clip(np.nanmean(accuracies) - max(too_good, 0.0), 0, 1))
     expectation = Expectation(honest, float(np.nanstd(accuracies, ddof=1)), n_classes, len(folds[0]))
@@ -174,10 +175,12 @@ def _among_unseen(
     return replace(found, confidence=replace(found.confidence, expectation=expectation, yes_no=yes_no))
 
 
-def _pairs(model: ZeroShotClassifier, examined: Examined[Array], y: Labels) -> tuple[Array, Array, Mask, Array]:
+def _pairs(
+    model: ZeroShotClassifier, alone: TargetClassifier, examined: Examined[Array], y: Labels
+) -> tuple[Array, Array, Mask, Array]:
     """Of all pairs of images and validation classes: score, best score of a seen class, whether true, and weight."""
-    seen, X, S, given = examined
-    scores = model.adapt(S, given=given).scores(X)
+    seen, X, S, _ = examined
+    scores = alone.scores(X)
     chosen = rival_classes(len(seen.S))
     rivals = model.adapt(seen.S[chosen], given=seen.given[chosen]).scores(X).max(axis=1)
     true = np.arange(len(S)) == y[:, None]

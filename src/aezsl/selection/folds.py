@@ -67,7 +67,7 @@ def require_classes(n_seen: int) -> None:
 
 def problem_folds(problem: Problem, settings: SelectionSettings) -> list[Labels]:
     """Validation classes of each fold of a problem, by the settings of a selection."""
-    own = settings.model_dump(exclude={"criterion"})
+    own = settings.model_dump(exclude={"criterion", "search"})
     return class_folds(len(problem.S_seen), len(problem.S_unseen), **own)
 
 

@@ -1,7 +1,7 @@
 """Every point of a grid, in every normalisation, scored on validation classes, and the one to choose."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.methods.registry import spoken_name
 from aezsl.selection.calibration import generalized_scores
 from aezsl.selection.folds import class_folds, problem_folds
+from aezsl.selection.race import SMALL, Asked, race, with_distances
 from aezsl.selection.settings import CalibrationSettings, SelectionSettings
 from aezsl.selection.side_by_side import Generalized, examine_folds
 from aezsl.selection.store import SelectionStore, selection_key
@@ -33,7 +34,7 @@ from aezsl.selection.ties import (
     moved_to_front,
     n_tied,
 )
-from aezsl.selection.validation import Trial
+from aezsl.selection.validation import Task, Trial
 
 log = logging.getLogger(__name__)
 
@@ -141,8 +142,8 @@ def select(
     method = make_method(name, **fixed)
     if not grid:
         return method
-    folds = class_folds(len(S), 0, **settings.model_dump(exclude={"criterion"}))
-    table = cross_validate(method, X, y, S, folds, grid, given=given)
+    folds = class_folds(len(S), 0, **settings.model_dump(exclude={"criterion", "search"}))
+    table = cross_validate(method, X, y, S, folds, grid, given=given, search=settings.search)
     n_samples = sum(int(np.isin(y, fold).sum()) for fold in folds)
     best = _best_first(name, table, grid, n_samples).index[0]
     return make_method(name, **{**fixed, **grid_points(grid)[best]})
@@ -220,8 +221,9 @@ def _score_points(name: str, problem: Problem, search: Search) -> pd.DataFrame:
         None if calibration is None else Generalized(settings.criterion, calibration, settings.seed),
         going_with,
         problem.given_seen,
+        settings.search,
     )
-    table.insert(0, "point", range(len(table)))
+    table.insert(0, "point", table.index)
     n_samples = _n_samples(problem, settings)
     return _best_first(name, compared_to_best(table, n_samples), grid, n_samples)
 
@@ -279,27 +281,46 @@ def cross_validate(
     generalized: Generalized | None = None,
     going_with: Sequence[Values] | None = None,
     given: Array | None = None,
+    search: str = "exhaustive",
 ) -> pd.DataFrame:
-    """Scores on the validation classes, for every point of the grid in every normalisation.
+    """Scores on the validation classes, for every point of the grid in every normalisation, or for those of a race.
 
-    One row per normalisation and point: the steps, where there is a choice, the point's parameters, ``score_<fold>``
-    for every fold, ``mean`` and ``std`` over folds.
+    One row per normalisation and point: the steps, where there is a choice, the point's parameters,
+    ``score_<fold>`` for every fold, ``mean`` and ``std`` over folds.
     normalisations : by which X and S are brought to scale, means and scales from what a fold learns from alone.
     shared : keeps the folds' decompositions for other methods that are validated on the same folds.
     generalized : what is scored where validation classes compete with seen ones; without, mean per-class accuracy.
     going_with : parameters that go with each normalisation.
     given : the semantics (Cs, b) as they were given, where S has been moved already.
+    search : as in ``SelectionSettings``; where classes compete with seen ones, or points are few, all are tried.
     """
     shared = Once() if shared is None else shared
     points = grid_points(grid)
     total = len(normalisations) * len(points) * len(folds)
     bar = progress_bar(total=total, desc=f"selecting {spoken_name(method)}", unit="fit")
+    racing = search == "race" and generalized is None and total > SMALL * len(folds)
 
     with bar, small_products():
         trial = Trial(method, points, normalisations, shared, going_with)
-        by_fold = examine_folds(folds, trial, SeenArrays(X, y, S, given), generalized, bar.update)
-        found = list(zip(*by_fold, strict=True))
-    if generalized:
+        data = SeenArrays(X, y, S, given)
+        if racing:
+            kept: dict[Hashable, Task] = {}
+            trial = trial._replace(kept=kept)
+
+            def score(fold: int, asked: Asked) -> list[float]:
+                asked_for = {trial.name(folds[fold], way) for way in asked}
+                for name in kept.keys() - asked_for:  # it is out of the race
+                    del kept[name]
+                return next(examine_folds([folds[fold]], trial, data, None, bar.update, asked))
+
+            n_samples = [int(np.isin(y, fold).sum()) for fold in folds]
+            raced = race(score, grid, len(normalisations), n_samples).reshape(-1, len(folds))
+        else:
+            by_fold = examine_folds(folds, trial, data, generalized, bar.update)
+            found = list(zip(*by_fold, strict=True))
+    if racing:
+        scores = raced
+    elif generalized:
         criterion, calibration, _ = generalized
         scores = np.array([generalized_scores(curves, criterion, calibration) for curves in found])
     else:
@@ -311,7 +332,8 @@ def cross_validate(
             table.insert(place, part, np.repeat(steps, len(points)))
     for f in range(len(folds)):
         table[f"score_{f}"] = scores[:, f]
-    return table.assign(mean=scores.mean(axis=1), std=scores.std(axis=1))
+    table = table.assign(mean=with_distances(scores) if racing else scores.mean(axis=1), std=scores.std(axis=1))
+    return table[~np.isnan(scores[:, 0])]
 
 
 def _points_table(points: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

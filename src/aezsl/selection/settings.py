@@ -20,6 +20,9 @@ class SelectionSettings(Settings):
     """Of the folds, and of the images held out to calibrate the generalized setting."""
     fraction: Fraction | None = None
     """Share of the seen classes that play unseen. null: the paper's, unseen classes / all classes."""
+    search: Literal["race", "exhaustive"] = "race"
+    """race: coarse points in every normalisation, then what surrounds the best of those that lead. exhaustive: all
+    points in all normalisations."""
     criterion: Literal["accuracy", "harmonic", "ausuc"] = "accuracy"
     """What parameters are chosen for in the generalized setting. accuracy: on the validation classes alone. Where
     validation classes compete with the others, of which images are held out (see calibration): harmonic, the harmonic

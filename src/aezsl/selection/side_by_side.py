@@ -1,6 +1,6 @@
 """The parts of a selection as tasks: side by side on threads or on a cluster, with the same scores."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ class Part(NamedTuple):
     """A fold in the normalisations that have their features in common: a task."""
 
     held_out: Labels
-    ways: slice  # of the trial's normalisations
+    asked: list[tuple[int, Sequence[int]]]  # of the trial's normalisations, and which points in each
 
 
 class Examination(NamedTuple):
@@ -47,31 +47,35 @@ def examine_folds(
     data: SeenArrays,
     generalized: Generalized | None,
     done: Callable[[int], object],
+    asked: Mapping[int, Sequence[int]] | None = None,
 ) -> Iterator[list[Any]]:
     """The scores of all points on one fold after the other, by normalisation, then by point.
 
-    With ``generalized`` they are seen-unseen curves instead.
+    With ``generalized`` they are seen-unseen curves instead. asked : normalisations and the numbers of points; all.
 
     Folds, in ways that share their features, are tasks for ``aezsl.machine.workers.workers()``, but for those of a
     method with threads of its own in this process. A task has no tasks of its own, so what is worth cutting is computed
     before.
     """
-    by_features = groupby(range(len(trial.normalisations)), lambda way: tuple(trial.normalisations[way]["features"]))
-    groups = [list(ways) for _, ways in by_features]
-    parts = [Part(fold, slice(ways[0], ways[-1] + 1)) for fold in folds for ways in groups]
+    asked = dict.fromkeys(range(len(trial.normalisations)), range(len(trial.points))) if asked is None else asked
+    by_features = groupby(asked.items(), lambda item: tuple(trial.normalisations[item[0]]["features"]))
+    groups = [list(items) for _, items in by_features]
+    parts = [Part(fold, items) for fold in folds for items in groups]
     engine = workers()
     if len(parts) == 1 or (trial.method.own_threads and not engine.elsewhere):
         engine = Workers()
     X, y, S, given = data
     total = None if generalized else total_statistics(trial, data)
     rows = Rows(X, slice(None)), y, S, given
+    if engine.elsewhere:
+        trial = trial._replace(kept=None)  # it stays in this process
     common = Examination(trial, rows, total, generalized, None if engine.elsewhere else done)
     of_fold: list[Any] = []
     for found in engine.map(_examine_part, parts, common):
         if engine.elsewhere:
             done(len(found))
         of_fold += found
-        if len(of_fold) == len(trial.normalisations) * len(trial.points):
+        if len(of_fold) == sum(map(len, asked.values())):
             yield of_fold
             of_fold = []
 
@@ -81,7 +85,7 @@ def _examine_part(part: Part, common: Examination) -> list[Any]:
     trial, (rows, y, S, given), total, generalized, done = common
     if total is not None:
         trial.shared(TOTAL, lambda: total)  # what is shared stays behind when a task goes to another process
-    trial, data = trial.in_ways(part.ways), SeenArrays(np.asarray(rows), y, S, given)
+    trial, data = trial.in_ways(part.asked), SeenArrays(np.asarray(rows), y, S, given)
     scores: Iterator[Any] = conventional_scores(trial, data, part.held_out)
     if generalized:
         scores = generalized_curves(trial, data, part.held_out, generalized.calibration, generalized.seed)

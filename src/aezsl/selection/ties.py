@@ -105,7 +105,7 @@ def optimism(table: pd.DataFrame, folds: Sequence[Labels]) -> float:
     table : of a selection, the chosen point first, a row per point with ``score_<fold>``.
     """
     names = [name for name in map(str, table) if re.fullmatch(r"score_\d+", name)]
-    scores = table[names].to_numpy(dtype=np.float64)
+    scores = table[names].dropna().to_numpy(dtype=np.float64)  # a race tries some points on one fold alone
     gains = []
     for f in range(len(names)):
         apart = [g for g in range(len(names)) if not np.isin(folds[g], folds[f]).any()]

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -69,42 +69,71 @@ class Fold:
         return Spectra(*(self.shared(("fold", self.name, *key), Once) for key in kept))
 
 
+class Task(NamedTuple):
+    """What the points of a fold in one normalisation have in common: what is learnt from, and what is named."""
+
+    seen: SeenData
+    parts: list[tuple[Labels, Any, Targets]]  # labels, samples and classes; samples drawn in another way, too
+
+
 class Trial(NamedTuple):
-    """What is tried on every fold: all points, in all normalisations."""
+    """What is tried on every fold: all points, in all normalisations, unless ``numbers`` says which."""
 
     method: ZeroShotClassifier
     points: Sequence[Values]
     normalisations: Sequence[Normalisation]
     shared: Once  # keeps what methods on the same folds have in common
     going_with: Sequence[Values] | None = None  # parameters that go with each normalisation
+    numbers: Sequence[Sequence[int]] | None = None  # of the points, in each normalisation
+    kept: dict[Hashable, Task] | None = None  # what further points of a fold take over, if there will be any
 
-    def in_ways(self, ways: slice) -> Self:
-        """The same in some of the normalisations."""
-        going_with = None if self.going_with is None else self.going_with[ways]
-        return self._replace(normalisations=self.normalisations[ways], going_with=going_with)
+    def in_ways(self, asked: Sequence[tuple[int, Sequence[int]]]) -> Self:
+        """The same in some of the normalisations, each with the numbers of the points that are tried."""
+        ways, numbers = zip(*asked, strict=True)
+        going_with = None if self.going_with is None else [self.going_with[way] for way in ways]
+        normalisations = [self.normalisations[way] for way in ways]
+        return self._replace(normalisations=normalisations, going_with=going_with, numbers=numbers)
+
+    def name(self, held_out: Labels, way: int) -> Hashable:
+        """Under which a fold is kept in the normalisation of this number."""
+        return (held_out.tobytes(), *map(tuple, self.normalisations[way].values()))
 
     def fit_points(self, seen: SeenData, way: int) -> Iterator[ZeroShotClassifier]:
         """The method at every point, fitted on a fold in the normalisation of this number."""
         fixed = {} if self.going_with is None else self.going_with[way]
-        return self.method.fit_points(seen, [{**fixed, **point} for point in self.points])
+        numbers = range(len(self.points)) if self.numbers is None else self.numbers[way]
+        return self.method.fit_points(seen, [{**fixed, **self.points[number]} for number in numbers])
 
 
 def conventional_scores(trial: Trial, data: SeenArrays, held_out: Labels) -> Iterator[float]:
     """Mean per-class accuracy on the classes held out of ``data``: by normalisation, then by point."""
+    names = [trial.name(held_out, way) for way in range(len(trial.normalisations))]
+    kept = {} if trial.kept is None else trial.kept
+    tasks = [kept[name] for name in names] if kept.keys() >= set(names) else _tasks(trial, data, held_out)
+    for way, task in enumerate(tasks):
+        if trial.kept is not None:
+            trial.kept[names[way]] = task
+        for model in trial.fit_points(task.seen, way):
+            yield float(
+                np.mean([per_class_accuracy(y, predict(model.adapt_to(on), part)) for y, part, on in task.parts])
+            )
+
+
+def _tasks(trial: Trial, data: SeenArrays, held_out: Labels) -> Iterator[Task]:
+    """What there is to do in every normalisation."""
     method, points = trial.method, trial.points
     y_val, examined = _examine(trial, data, held_out)
     everyone = np.arange(len(y_val))
     pools = [everyone, long_tail(y_val)] if method.long_tailed_validation else [everyone]
-    for way, (seen, X, S, given) in enumerate(examined):
-        tasks = []
+    for seen, X, S, given in examined:
+        parts = []
         for rows in pools:
             part = X[rows]
             if isinstance(part, Rows) and method.transductive:
                 part = np.asarray(part)
             pool = None if isinstance(part, Rows) else part
-            tasks.append((y_val[rows], part, Targets(S, pool, len(points), progress=False, unmoved=given)))
-        for model in trial.fit_points(seen, way):
-            yield float(np.mean([per_class_accuracy(y, predict(model.adapt_to(on), part)) for y, part, on in tasks]))
+            parts.append((y_val[rows], part, Targets(S, pool, len(points), progress=False, unmoved=given)))
+        yield Task(seen, parts)
 
 
 def total_statistics(trial: Trial, data: SeenArrays) -> SeenStatistics | None:

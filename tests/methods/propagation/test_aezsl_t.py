@@ -91,6 +91,21 @@ def test_shares_that_are_known_help_more_than_estimated_ones_and_those_more_than
     assert given >= estimated >= uniform
 
 
+def test_where_few_classes_are_present_shares_that_are_found_help():
+    """Two classes of eight: beside the base, and beside shares that are taken to be alike."""
+    gains = []
+    for seed in (2, 3, 4):
+        data = make_synthetic(per_class=40, shift=1.0, noise=1.0, seed=seed)
+        rows = np.flatnonzero(data.y_new < 2)
+        y, X = data.y_new[rows], data.X_new[rows]
+        base, found, alike = (
+            np.mean(make_method(name, **LAMBDAS, **more).fit(*data[:3]).predict(X, data.S_new) == y)
+            for name, more in (("aezsl", {}), ("aezsl_t", {}), ("aezsl_t", {"totals": "uniform"}))
+        )
+        gains.append((found - base, found - alike))
+    assert (np.mean(gains, axis=0) > 0.04).all()
+
+
 def test_seen_targets_lie_where_their_images_are(model, data):
     prototypes, kappa, is_seen = model._prototypes(np.vstack([data.S_new, data.S[:3]]))
     C = len(data.S_new)

@@ -9,20 +9,52 @@ from scipy.special import softmax
 
 from aezsl.methods.propagation.balanced import Objective, Weights, assign, propagate
 from aezsl.methods.propagation.neighbours import _cells, cell_neighbours, exact_neighbours, neighbour_graph
+from aezsl.methods.propagation.shares import nearest_shares
 from tests.helpers.propagation import C, M, objective, unit
+from tests.oracles import propagation as oracle
 
 
-@pytest.mark.parametrize("estimate", [False, True])
+@pytest.mark.parametrize("concentration", [None, 0.16, 0.4])
 @pytest.mark.parametrize("graph", [0, 8, 40])
 @pytest.mark.parametrize("balance", [0, 0.5, 1])
 @pytest.mark.parametrize("classes", [0, 20])
-def test_the_objective_never_rises(graph, balance, classes, estimate):
-    J = objective((1.0, graph, classes, 5.0, balance), estimate)
+def test_the_objective_never_rises(graph, balance, classes, concentration):
+    J = objective((1.0, graph, classes, 5.0, balance), concentration)
     found = propagate(J, settle=1e-9)
     trace = [value for _, value in found.rounds]
     assert (np.diff(trace) <= 1e-8 * abs(trace[0])).all()
     np.testing.assert_allclose(found.R.sum(axis=1), 1)
     np.testing.assert_allclose(J.with_shares(found.R).value(found.R), trace[-1], rtol=1e-9)
+
+
+def test_value_and_steps_are_the_literal_ones():
+    """The objective term by term; directions and shares, each the best where the labels stand."""
+    J = objective((1.0, 8.0, 20.0, 5.0, 0.7), 0.16)
+    R = np.random.default_rng(1).dirichlet(np.full(C, 0.3), size=M)
+    J = J.with_shares(R)
+    np.testing.assert_allclose(J.q, oracle.best_shares(R.mean(axis=0), 0.16), atol=1e-5)
+    directions = oracle.best_directions(R, J.X, J.prototypes, 5.0)
+    np.testing.assert_allclose(J.directions(R)[0], directions, atol=1e-6)
+    literal = oracle.objective(R, directions, J.q, J.G, J.S.toarray(), J.X, J.prototypes, J.weights)
+    np.testing.assert_allclose(J.value(R), literal + 20.0 * (M + 5.0 * C), rtol=1e-6)
+
+
+def test_the_end_is_a_point_where_no_small_step_of_labels_or_shares_lowers_the_literal_objective():
+    J, rng = objective((1.0, 2.0, 20.0, 5.0, 0.7), 0.16), np.random.default_rng(2)
+    found = propagate(J, max_rounds=300, settle=0)
+    J, S = J.with_shares(found.R), J.S.toarray()
+
+    def value(R, q):
+        return oracle.objective(
+            R, oracle.best_directions(R, J.X, J.prototypes, 5.0), q, J.G, S, J.X, J.prototypes, J.weights
+        )
+
+    least = value(found.R, J.q)
+    for _ in range(5):
+        R = found.R * np.exp(0.05 * rng.normal(size=found.R.shape))
+        assert value(R / R.sum(axis=1, keepdims=True), J.q) > least
+        q = nearest_shares(J.q * np.exp(0.2 * rng.normal(size=C)) / J.q.sum(), 0.16)
+        assert value(found.R, q / q.sum()) >= least - 1e-9
 
 
 @pytest.mark.parametrize("balance", [0, 0.7, 1])

@@ -156,4 +156,4 @@ def test_seen_targets_have_a_graph_weight_of_their_own(generalized):
     rows = model._in_metric(pool)
     for S_target, weight in ((targets, 3.0), (targets[30:], 7.0)):
         graph, G = model._graph(rows, S_target), np.zeros((len(pool), len(S_target)))
-        assert model._objective(G, graph, rows, S_target).weights.graph == weight
+        assert model._objective(G, graph, rows, S_target, 1 / len(S_target)).weights.graph == weight

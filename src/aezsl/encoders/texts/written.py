@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aezsl.errors import DataError
 from aezsl.formats.reading import reading
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Of 150 sentences about a class, every tenth is taken: more of them are no better.
 STEP = 10
@@ -59,14 +60,14 @@ def written_files(kind: str) -> list[Path]:
     return found
 
 
-def written_sentences(kind: str, classes: pd.DataFrame) -> dict[str, list[str]]:
+def written_sentences(kind: str, classes: "pd.DataFrame") -> dict[str, list[str]]:
     """Sentences of this kind by class name, for the classes that it knows by their wnid, or by their name."""
     by_wnid = _by_wnid(kind, *(str(file) for file in written_files(kind)))
     pairs = zip(classes["class_name"], wnids_of(classes), strict=True)
     return {name: by_wnid[wnid] for name, wnid in pairs if wnid in by_wnid}
 
 
-def wnids_of(classes: pd.DataFrame) -> list[str]:
+def wnids_of(classes: "pd.DataFrame") -> list[str]:
     """The wnid of every class: its own, or that of the one class of WordNet with its name; else empty."""
     from aezsl.encoders.knowledge.named import found_by_name
 

@@ -19,7 +19,7 @@ SHUFFLES = 20
 #: Of ``guard``: neighbours in its graph, fewest samples per target class, least agreement of neighbours above chance.
 GUARD_NEIGHBORS, MIN_PER_CLASS, MIN_AGREEMENT = 10, 2.0, 0.05
 #: By how much neighbours may agree less on what is learnt than on the answers without the pool. On pools of CUB's
-#: validation classes all losses of TZSAR and SMS were beyond it, and no gain of any method.
+#: validation classes all losses of TZSAR and SMS were beyond it, and no gain of those methods that were tried.
 MOST_LOST = 0.02
 
 
@@ -96,7 +96,7 @@ def guarded(
 
 
 def reason_to_refrain(
-    labels: Labels, graph: csr_array, n_classes: int, min_per_class: float, min_agreement: float
+    labels: Labels, graph: csr_array, n_classes: float, min_per_class: float, min_agreement: float
 ) -> str | None:
     """Why a pool should be left alone that a start gives these labels, or None: no true label is needed to tell.
 
@@ -105,7 +105,7 @@ def reason_to_refrain(
     """
     m = len(labels)
     if m < min_per_class * n_classes:
-        return f"{m} samples of {n_classes} classes are fewer than {min_per_class:g} per class"
+        return f"{m} samples of {n_classes:.3g} classes are fewer than {min_per_class:g} per class"
     rng = np.random.default_rng(0)
     observed = agreement(labels, graph)
     shuffled = np.array([agreement(rng.permutation(labels), graph) for _ in range(SHUFFLES)])

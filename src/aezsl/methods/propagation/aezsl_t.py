@@ -7,15 +7,17 @@ class AEZSLT(PropagatedMethod):
     r"""AEZSL, then balanced propagation: labels that suit scores, neighbours, classes and their totals together.
 
     .. math::
-        \min_{R, M} \sum_{ic} r_{ic} \log r_{ic} - \beta \langle R, G \rangle
+        \min_{R, M, q} \sum_{ic} r_{ic} \log r_{ic} - \beta \langle R, G \rangle
         + \tfrac\mu2 \bigl(m - \langle R, S R \rangle\bigr)
         - \gamma \sum_c \langle m_c, \kappa p_c + \textstyle\sum_i r_{ic} x_i \rangle
-        + \tau\, \mathrm{KL}(R'1 \,\|\, m q)
+        + \tau\, \mathrm{KL}(R'1 \,\|\, m q), \qquad \textstyle\sum_c q_c^2 \le h
 
-    over soft labels R of the pool and class directions M; symbols, derivation and limits stand in
-    ``aezsl.methods.propagation.balanced``. What differs from the paper: its refinement moves confident labels round by
-    round and lets hub classes grow; here classes share the pool, and every label is found together with its
-    neighbours'. ``lambda1`` to ``lambda3`` act as in ``AEZSL``, the rest as in ``BalancedPropagation``.
+    over soft labels R of the pool, class directions M and shares q of the classes; symbols, derivation and limits stand
+    in ``aezsl.methods.propagation.balanced``. So a pool may show only some of the classes: h, how unevenly they share
+    it, is read off the likeness of its images (``aezsl.methods.propagation.shares``). What differs from the paper: its
+    refinement moves confident labels round by round and lets hub classes grow; here classes share the pool, and every
+    label is found together with its neighbours'. ``lambda1`` to ``lambda3`` act as in ``AEZSL``, the rest as in
+    ``BalancedPropagation``.
     """
 
     base = "aezsl"

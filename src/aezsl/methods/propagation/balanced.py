@@ -33,8 +33,10 @@ without. They are not part of the pool: class totals do not count them; the clas
     b_c = \Bigl(\frac{m q_c}{\sum_i e^{a_{ic}} / \sum_k e^{a_{ik}} b_k}\Bigr)^{\rho},
     \qquad \rho = \frac{\tau}{1 + \tau}
 
-:math:`\rho` is ``balance``: 0 ignores class totals, 1 enforces them. Where shares are to be estimated, J gains
-:math:`\tau m\, \mathrm{KL}(u \| q)` for the uniform u, and q in its turn is the mean of u and the shares in use.
+:math:`\rho` is ``balance``: 0 ignores class totals, 1 enforces them. Shares may be found together with the labels: J is
+minimised over all q with :math:`\sum_c q_c^2 \le h`, the concentration that the images of the pool show (``shares``).
+In its turn q is the shares in use where these are even enough, and else the nearest that are
+(``shares.nearest_shares``). The least h, 1 / C, makes all classes alike; with the greatest, 1, nothing is asked of q.
 Where classes stand on two sides, seen and unseen, nothing is known of how the pool is shared between the sides:
 classes are alike within each, and q in its turn gives every side what its classes have in R, the least of the
 class totals' term over all q that are constant on each side.
@@ -61,6 +63,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from aezsl.arrays import Array, Labels, Mask
+from aezsl.methods.propagation.shares import nearest_shares
 
 TINY = np.finfo(np.float64).tiny
 
@@ -90,7 +93,7 @@ class Objective:
     weights: Weights
     X: Array | None = None
     prototypes: Array | None = None
-    estimate_shares: bool = False
+    concentration: float | None = None  # the most that q'q may be, where q is found together with the labels
     kappa: Array | None = None  # (C,) what each prototype is worth; weights.prototypes for all of them where None
     is_seen: Mask | None = None  # (C,) the side of every class; None where all are on one
     labelled: Array | None = None  # (m, C) B Y: the links of every sample to labelled nodes, class by class
@@ -119,12 +122,12 @@ class Objective:
         return A
 
     def with_shares(self, R: Array) -> "Objective":
-        """The best q for R, where shares of classes or of sides are estimated."""
+        """The best q for R, where shares of classes or of sides are found."""
         if self.weights.balance == 0:
             return self
-        shares, C = R.sum(axis=0) / len(R), R.shape[1]
-        if self.estimate_shares:
-            return replace(self, q=(shares + 1 / C) / 2)
+        shares = R.sum(axis=0) / len(R)
+        if self.concentration is not None:
+            return replace(self, q=np.maximum(nearest_shares(shares, self.concentration), TINY))
         if self.is_seen is not None:
             sides = (shares[self.is_seen].mean(), shares[~self.is_seen].mean())
             return replace(self, q=np.maximum(np.where(self.is_seen, *sides), TINY))
@@ -132,14 +135,11 @@ class Objective:
 
     def totals(self, R: Array) -> float:
         """The term of the class totals; zero where they are enforced."""
-        tau, (m, C) = self.weights.tau, R.shape
+        tau, m = self.weights.tau, len(R)
         if not np.isfinite(tau):
             return 0.0
         n = R.sum(axis=0)
-        value = float((n * np.log(np.maximum(n, TINY) / (m * self.q)) - n + m * self.q).sum())
-        if self.estimate_shares:
-            value -= m * float(np.log(C * self.q).mean())
-        return tau * value
+        return tau * float((n * np.log(np.maximum(n, TINY) / (m * self.q)) - n + m * self.q).sum())
 
     def value(self, R: Array, SR: Array | None = None) -> float:
         """J at R with the best M."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve, solve_triangular
 from scipy.spatial.distance import cdist
+from scipy.special import softmax
 
 from aezsl.arrays import Array, Labels, Mask, unit_rows
 from aezsl.methods.core.classifiers import PoolClassifier, ScoringClassifier, TargetClassifier
@@ -16,6 +17,7 @@ from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.methods.propagation.balanced import Objective, propagate
 from aezsl.methods.propagation.classifier import PropagatedClassifier
 from aezsl.methods.propagation.neighbours import PoolGraph, pool_graph, some_of_every_class
+from aezsl.methods.propagation.shares import Likeness, concentration, likeness, mean_variance, nearest_shares
 from aezsl.methods.propagation.stage import BalancedPropagation
 from aezsl.methods.shared.graph import within_class_factor
 
@@ -47,6 +49,7 @@ class PropagatedMethod(BasedMethod):
         "seen_means_",
         "seen_counts_",
         "seen_semantics_",
+        "likeness_",
         "labelled_X_",
         "labelled_y_",
     )
@@ -66,6 +69,7 @@ class PropagatedMethod(BasedMethod):
     seen_means_: Array  # (Cs, d) of the training images of each seen class
     seen_counts_: Labels  # (Cs,) how many they are
     seen_semantics_: Array  # (Cs, a) by which a target is known to be a seen class
+    likeness_: Array  # (2,) the mean cosine of two images of one class, and of two classes
     labelled_X_: Array  # (l, d) training images that may be labelled nodes of the graph
     labelled_y_: Labels  # (l,) their classes, row numbers of the seen semantics
 
@@ -76,6 +80,9 @@ class PropagatedMethod(BasedMethod):
         self.dictionary_ = seen.once(("prototypes", self.ridge), lambda: _dictionary(seen, self.ridge))
         self.seen_means_, self.seen_counts_ = seen.statistics.means, seen.statistics.counts
         self.seen_semantics_ = seen.S
+        self.likeness_ = seen.once(
+            ("likeness", self.shrinkage), lambda: likeness(seen.statistics, self.metric_, self.shrinkage)
+        )
         self.labelled_X_, self.labelled_y_ = seen.once(
             ("labelled", self.labelled), lambda: _labelled_images(seen, self.labelled)
         )
@@ -88,13 +95,13 @@ class PropagatedMethod(BasedMethod):
         graph = targets.once(self.metric_, key, lambda: self._graph(X, targets.S))
         F = pool @ start.classifiers
         history = LabelHistory(F.argmax(axis=1))
-        if reason := stage.reason_to_refrain(history.labels, graph.S, len(targets.S)):
+        h = self._concentration(X, targets.S)
+        if reason := stage.reason_to_refrain(history.labels, graph.S, 1 / h):
             log.log(logging.INFO if targets.progress else logging.DEBUG, "labels stay as they were: %s", reason)
             history.note = f"labels stay as the base gave them: {reason}"
             return PropagatedClassifier(self, start, history, pool)
-        mean, deviation = F.mean(axis=0), F.std(axis=0)
-        deviation = np.where(deviation > 0, deviation, 1.0)
-        objective = self._objective((F - mean) / deviation, graph, X, targets.S)
+        mean, deviation = self._scale(F, start.classifiers, h)
+        objective = self._objective((F - mean) / deviation, graph, X, targets.S, h)
         found = propagate(objective, stage.max_rounds, stage.settle)
         for labels, J in found.rounds:
             history.record(labels, objective=J)
@@ -118,21 +125,48 @@ class PropagatedMethod(BasedMethod):
         labelled = self._in_metric(self.labelled_X_[y >= 0])
         return pool_graph(X, self.n_neighbors, labelled, y[y >= 0], len(S_target))
 
-    def _objective(self, G: Array, graph: PoolGraph, X: Array, S_target: Array) -> Objective:
+    def _concentration(self, X: Array, S_target: Array) -> float:
+        """The probability that two images of the pool, rows in the metric, are of one target class."""
+        C = len(S_target)
+        if not isinstance(self.totals, str):
+            return float(np.square(self.totals).sum() / np.sum(self.totals) ** 2)
+        if self.totals == "uniform" or (seen_rows(S_target, self.seen_semantics_) >= 0).any():
+            return 1 / C
+        return concentration(X, Likeness(*self.likeness_), C)
+
+    def _scale(self, F: Array, W: Array, h: float) -> tuple[Array, Array]:
+        """Mean and deviation (C,) of the scores of every class, in a pool of images of all classes.
+
+        They are those of the pool F (m, C) where it shows all classes evenly, and near to those of the seen images
+        where it shows a few: these alone do not tell what scores other classes would have.
+        """
+        means = self.seen_means_ @ W
+        shares = self.seen_counts_ / self.seen_counts_.sum()
+        mean = shares @ means
+        variance = shares @ np.square(means - mean) + np.square(self.metric_.T @ W).sum(axis=0)
+        variance -= self.shrinkage * mean_variance(self.metric_, self.shrinkage) * np.square(W).sum(axis=0)
+        even = 1 / (h * F.shape[1])
+        deviation = np.sqrt(even * F.var(axis=0) + (1 - even) * np.maximum(variance, 0))
+        return even * F.mean(axis=0) + (1 - even) * mean, np.where(deviation > 0, deviation, 1.0)
+
+    def _objective(self, G: Array, graph: PoolGraph, X: Array, S_target: Array, h: float) -> Objective:
         """What is minimised, for standardised scores G (m, C) of the pool and its rows X in the metric."""
-        stage = BalancedPropagation(**self.stage_params())
+        stage, (m, C) = BalancedPropagation(**self.stage_params()), G.shape
         prototypes, kappa, is_seen = self._prototypes(S_target)
-        named = stage.totals if isinstance(stage.totals, str) else "given"
+        weights, found = stage.weights(any_seen=bool(is_seen.any())), stage.totals == "estimated" and not is_seen.any()
+        if not is_seen.any():  # of so many neighbours, at most m h can be of the same class
+            weights = weights._replace(graph=weights.graph * min(1.0, m * h / stage.n_neighbors))
+        start = softmax(stage.start_weight * G, axis=1).mean(axis=0)
         return Objective(
             G=G,
             S=graph.S,
-            q=stage.shares(len(S_target)),
-            weights=stage.weights(any_seen=bool(is_seen.any())),
+            q=nearest_shares(start, h) if found else stage.shares(C),
+            weights=weights,
             X=X,
             prototypes=prototypes,
-            estimate_shares=named == "estimated",
+            concentration=h if found else None,
             kappa=kappa,
-            is_seen=is_seen if named == "uniform" and 0 < is_seen.sum() < len(is_seen) else None,
+            is_seen=is_seen if isinstance(stage.totals, str) and 0 < is_seen.sum() < C else None,
             labelled=graph.labelled,
         )
 
@@ -154,10 +188,10 @@ class PropagatedMethod(BasedMethod):
         return unit_rows(self._in_metric(where).astype(np.float64)), kappa, is_seen
 
     def _in_metric(self, X: Array) -> Array:
-        """Rows of X in the metric of the seen classes, at unit length, in single precision; a block at a time."""
-        found = np.empty(X.shape, dtype=np.float32)
+        """Rows of X, less the mean of the seen classes, in their metric, at unit length; in single precision."""
+        found, centre = np.empty(X.shape, dtype=np.float32), self.seen_means_.mean(axis=0)
         for i in range(0, len(X), METRIC_ROWS):
-            rows = np.asarray(X[i : i + METRIC_ROWS], dtype=np.float64)
+            rows = np.asarray(X[i : i + METRIC_ROWS], dtype=np.float64) - centre
             found[i : i + METRIC_ROWS] = unit_rows(
                 solve_triangular(self.metric_, rows.T, lower=True, check_finite=False).T
             )

@@ -21,7 +21,8 @@ class BalancedPropagation(Declared):
     start_weight : float
         beta: how much the base's standardised scores count.
     graph_weight : float
-        mu: how much the labels of neighbours in the pool count; 0 for no graph.
+        mu: how much the labels of neighbours in the pool count; 0 for no graph. It counts less in a pool that is
+        expected to have fewer images of a class than a sample has neighbours.
     seen_graph_weight : float
         Generalized setting: the same where seen classes are targets, too.
     class_weight : float
@@ -36,10 +37,10 @@ class BalancedPropagation(Declared):
         for none. The model keeps them.
     balance : float
         rho, 0 to 1: how far class totals are enforced.
-    totals : "uniform", "estimated" or list of float
-        Shares of the classes in the pool: all alike, estimated together with the labels, or given. In the generalized
-        setting ``uniform`` means alike among seen and among unseen classes; how many images are of either kind is found
-        together with the labels.
+    totals : "estimated", "uniform" or list of float
+        Shares of the classes in the pool: found together with the labels, as uneven as the images of the pool are alike
+        (``shares``), all alike, or given. In the generalized setting both words mean alike among seen and among unseen
+        classes; how many images are of either kind is found together with the labels.
     n_neighbors : int
         Neighbours per sample in the graph.
     shrinkage : float
@@ -51,7 +52,8 @@ class BalancedPropagation(Declared):
     settle : float
         It ends once a round lowers the objective by less than this per sample.
     min_per_class : float
-        Guard: with fewer samples per target class than this, labels stay as the base gave them.
+        Guard: with fewer samples than this per class that the pool is expected to show, labels stay as the base gave
+        them.
     min_agreement : float
         Guard: likewise where neighbours agree on the base's labels hardly more often than chance does, by less than
         this share of what is left above chance.
@@ -73,7 +75,7 @@ class BalancedPropagation(Declared):
     # such nodes gained 1.6 on CUB.
     labelled: CountOrNone = 0
     balance: Proportion = 0.5
-    totals: Literal["uniform", "estimated"] | list[Positive] = "uniform"
+    totals: Literal["estimated", "uniform"] | list[Positive] = "estimated"
     n_neighbors: Count = 10
     shrinkage: Positive = 1.0
     ridge: Positive = 3.0
@@ -100,6 +102,6 @@ class BalancedPropagation(Declared):
         given: Array = shares / shares.sum()
         return given
 
-    def reason_to_refrain(self, labels: Labels, graph: csr_array, n_classes: int) -> str | None:
+    def reason_to_refrain(self, labels: Labels, graph: csr_array, n_classes: float) -> str | None:
         """Why the pool should be left alone, or None; see ``core.transductive``."""
         return reason_to_refrain(labels, graph, n_classes, self.min_per_class, self.min_agreement)
