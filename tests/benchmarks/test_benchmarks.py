@@ -1,6 +1,7 @@
 """Benchmarks and the campaign are imported, and run at their smallest size: none falls behind the code."""
 
 import importlib
+import logging
 import multiprocessing
 import os
 import pkgutil
@@ -48,6 +49,7 @@ def test_it_is_imported(name):
 
 def run(name, arguments, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [name, *arguments])
+    monkeypatch.setattr(logging, "disable", lambda level: None)  # it would last
     monkeypatch.delitem(sys.modules, f"tests.benchmarks.{name}", raising=False)
     runpy.run_module(f"tests.benchmarks.{name}", run_name="__main__")
     assert capsys.readouterr().out

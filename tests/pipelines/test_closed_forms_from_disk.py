@@ -45,6 +45,7 @@ FEW = {
     "sms": {},
     "structured_prediction": {},
     "tzsar": {},
+    "stata": {},
 }
 
 

@@ -32,7 +32,7 @@ from aezsl.selection.ties import clearly_best
 from tests.helpers.problems import FEATURES, dimmed, make_raw
 from tests.synthetic import make_synthetic
 
-SETTINGS = SelectionSettings(n_folds=2)
+SETTINGS = SelectionSettings(n_folds=2, search="exhaustive")
 GRID = {"gamma": [0.01, 1.0, 100.0], "lam": [0.1, 10.0]}
 
 

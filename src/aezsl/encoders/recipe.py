@@ -16,6 +16,7 @@ from aezsl.data.problem import Problem
 from aezsl.encoders.class_groups import class_groups, plain_name
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.images.settings import JOINED_BY, ExtractionSettings, OneBackbone
+from aezsl.encoders.knowledge import ENCODERS
 from aezsl.encoders.knowledge.labels import plain_label
 from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.pretrained import found_near
@@ -162,7 +163,8 @@ class Recipe:
                     f"knows classes by {kinds}, which words cannot give: describe all classes so, or name classes of "
                     "training, or use a model that was trained with texts"
                 )
-            classes = classes.assign(text=classes["class_name"].map(plain_label))
+            as_label = plain_label if [one.get("encoder") for one in self.sources] == list(ENCODERS) else str
+            classes = classes.assign(text=classes["class_name"].map(as_label))
             if same := duplicates(classes["text"].tolist()):
                 both = " and ".join(map(repr, classes.loc[classes["text"] == same[0], "class_name"]))
                 raise DataError(f"{both} mean the same: leave one of them out, or describe them")

@@ -53,18 +53,11 @@ class Groups:
         classes, shares : (n, k) those of an image, best first, and their probabilities.
         """
         unsure = np.flatnonzero(shares[:, 0] < threshold)
-        image, place = np.nonzero(shares[unsure] > 0)
-        class_of, share = classes[unsure][image, place], shares[unsure][image, place]
-        sizes = np.array([len(own) for own in self.members])
-        groups = np.repeat(np.arange(len(sizes)), sizes)[np.argsort(np.concatenate(self.members), kind="stable")]
-        n_groups = np.bincount(np.concatenate(self.members), minlength=classes.max(initial=0) + 1)  # of every class
-        n_pairs = n_groups[class_of]
-        first = np.repeat(np.cumsum(n_groups)[class_of] - np.cumsum(n_pairs), n_pairs)
-        keys = np.repeat(image, n_pairs) * len(sizes) + groups[first + np.arange(len(first))]
-        pairs, number = np.unique(keys, return_inverse=True)
-        sums = np.bincount(number, np.repeat(share, n_pairs), minlength=len(pairs))
-        enough = sums >= least_of_group(threshold)
-        rows, group, found = *divmod(pairs[enough], len(sizes)), sums[enough]
+        few = np.s_[:, : np.count_nonzero(shares, axis=1).max(initial=1)]  # further classes have no probability
+        of, share = classes[unsure][few], shares[unsure][few]
+        sums = np.array([(np.isin(of, own) * share).sum(axis=1) for own in self.members])
+        rows, group = np.nonzero(least_of_group(threshold) <= sums.T)
+        found, sizes = sums[group, rows], np.array([len(own) for own in self.members])
         order = np.lexsort((group, -found, sizes[group], rows))
         first = order[np.unique(rows[order], return_index=True)[1]]
         named = BackOff.none(len(classes), self.names)

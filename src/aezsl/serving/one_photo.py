@@ -15,6 +15,7 @@ import numpy as np
 from aezsl.arrays import unit_rows
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.pictures import load_encode
+from aezsl.encoders.knowledge.labels import plain_label
 from aezsl.encoders.knowledge.named import found_by_name, groups_of
 from aezsl.encoders.knowledge.vectors import ENCODERS, encode
 from aezsl.errors import DataError
@@ -53,12 +54,15 @@ def name_one_photo(photo: Path, labels: Any, model: Any, device: str, multi: boo
     names = plain_names(labels)
     if not names or model not in (None, PHOTOS) or not photo.is_file():
         return None
+    plain = [plain_label(name) for name in names]
+    if len(set(plain)) < len(plain):
+        return None
     backbone = make_backbone(NETWORK, device=device)
     if (kept := _kept_model(cached_file(NETWORK, backbone))) is None:
         return None
     formula, confidence = kept
     X = load_encode([backbone])([photo]).astype(np.float64)
-    A = np.hstack([unit_rows(encode(encoder, names)) for encoder in ENCODERS]).astype(np.float64)
+    A = np.hstack([unit_rows(encode(encoder, plain)) for encoder in ENCODERS]).astype(np.float64)
     scores = formula.scores(X, **formula.target_parts(A))
     if not multi:
         ranking, temperature = top_k(scores, len(names)), confidence.temperature or 1.0

@@ -8,7 +8,7 @@ from PIL import Image
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorSet
-from aezsl.encoders.images import encoder, extraction
+from aezsl.encoders.images import encoder, extraction, pictures
 from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.encoder import gather_features
 from aezsl.encoders.images.extraction import UnreadableImagesError, extract_features
@@ -210,8 +210,8 @@ def loaded(monkeypatch):
         decoded.append(given[1])
         return read_image(*given)
 
-    monkeypatch.setattr(encoder, "available_cores", lambda: 2)
-    monkeypatch.setattr(encoder, "read_image", counted)
+    monkeypatch.setattr(pictures, "available_cores", lambda: 2)
+    monkeypatch.setattr(pictures, "read_image", counted)
     both = encoder.ImageEncoder((Counting("first").backbone, Counting("second").backbone))
     return both.load(side_by_side=True), both.load(), decoded
 

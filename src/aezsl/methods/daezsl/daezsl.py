@@ -138,7 +138,7 @@ class DAEZSL(LinearZeroShotClassifier):
     ) -> "torch.nn.Module | None":
         self.check_parameters()
         self._check_classes(len(S))
-        self.n_features_in_, self.n_semantics_in_ = inputs.width, S.shape[1]
+        self.n_features_in_, self.n_semantics_in_, self.moved_semantics_ = inputs.width, S.shape[1], False
         self.n_epochs_ = self.epochs
         self.history_accuracy_: Array = np.empty(0)
         if self.validation_fraction:

@@ -103,7 +103,8 @@ def evaluate_candidates(
         if len(classes) == len(names):  # solved already
             ranks = Ranking(ranking.classes[images], ranking.scores[images])
         else:
-            ranks = trained.model.rank(own.X_test[images], own.S_target[classes], max(HIT_KS))
+            X, given = own.X_test[images], None if own.given_target is None else own.given_target[classes]
+            ranks = trained.model.adapt(own.S_target[classes], X, given).rank(X, max(HIT_KS))
         sizes = {"n_classes": float(len(classes)), "n_images": float(len(images))}
         found = sizes | _measure(true, ranks, names[classes].tolist(), hierarchy)
         metrics |= {f"{candidate_set}.{metric}": value for metric, value in found.items()}
