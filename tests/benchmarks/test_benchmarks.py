@@ -12,6 +12,7 @@ import pytest
 
 import tests.benchmarks
 import tests.campaign
+from aezsl.evaluation import groups
 from tests.benchmarks import bench_aezsl, bench_daezsl, bench_hierarchy, bench_ranking
 
 SMALL_PROBLEM = ["--n=120", "--d=12", "--a=6"]
@@ -49,7 +50,8 @@ def test_it_is_imported(name):
 
 def run(name, arguments, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [name, *arguments])
-    monkeypatch.setattr(logging, "disable", lambda level: None)  # it would last
+    monkeypatch.setattr(logging, "disable", lambda level: None)  # what benchmarks change would last
+    monkeypatch.setattr(groups, "least_of_group", groups.least_of_group)
     monkeypatch.delitem(sys.modules, f"tests.benchmarks.{name}", raising=False)
     runpy.run_module(f"tests.benchmarks.{name}", run_name="__main__")
     assert capsys.readouterr().out
