@@ -10,4 +10,4 @@ from tests.helpers.notebooks import NOTEBOOKS, run_notebook
 def test_notebook_runs(path, tmp_path):
     text, pictures = run_notebook(path, tmp_path)  # an empty folder: a newcomer has no results yet
     assert "accuracy on unseen classes" in text
-    assert pictures == 3
+    assert pictures == 4

@@ -1,9 +1,14 @@
 """Zero-shot image classification by category-specific visual-semantic mappings."""
 
+import os
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
+
+# Before anything imports these: what they would tell their makers about each use is not sent (.telemetry is Kedro's).
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def __getattr__(name: str) -> Any:

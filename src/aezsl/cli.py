@@ -6,11 +6,10 @@ import click
 from kedro.framework.cli.project import run  # Kedro's own, which ``python -m aezsl`` finds here
 from kedro.framework.cli.utils import env_option, split_string
 
-from aezsl.commands.app import app
+from aezsl.commands.app import app, split_params
 from aezsl.commands.classify import classify, name
 from aezsl.commands.correct import correct
 from aezsl.commands.describe import describe
-from aezsl.commands.options import split_params
 from aezsl.commands.pipelines import pipelines
 
 __all__ = ["cli", "repeat", "run"]

@@ -16,6 +16,7 @@ import cloudpickle
 
 from aezsl.errors import NotReadyError
 from aezsl.machine.files import written_whole
+from aezsl.machine.provenance import versions
 from aezsl.machine.workers import Workers, working_on
 from aezsl.selection.store import code_digest
 
@@ -109,17 +110,27 @@ def _check_workers(client: Any) -> None:
         found = client.run(_what_a_worker_has, str(Path.cwd()))
     except ModuleNotFoundError as error:
         raise ClusterError(f"a worker cannot import {error.name}: install aezsl there as it is here") from error
-    for worker, (sees_folder, code) in found.items():
+    here = _packages()
+    for worker, (sees_folder, code, there) in found.items():
         if not sees_folder:
             raise ClusterError(
                 f"the worker {worker} does not see {Path.cwd()}: put the project where all of them see it"
             )
         if code != code_digest():
             raise ClusterError(f"the worker {worker} has another version of aezsl: install the same one everywhere")
+        if others := [name for name in here | there if here.get(name) != there.get(name)]:
+            told = [f"{name} {there.get(name, 'missing')} (here {here.get(name, 'missing')})" for name in others]
+            raise ClusterError(f"the worker {worker} has {', '.join(told)}: install the same versions everywhere")
 
 
-def _what_a_worker_has(folder: str) -> tuple[bool, str]:
-    return Path(folder).is_dir(), code_digest()
+def _what_a_worker_has(folder: str) -> tuple[bool, str, dict[str, str]]:
+    return Path(folder).is_dir(), code_digest(), _packages()
+
+
+def _packages() -> dict[str, str]:
+    """Versions that results and what is sent between processes depend on."""
+    found = versions()
+    return found | {"python": found["python"].rpartition(".")[0]}
 
 
 def first_finished(tasks: list[Any]) -> set[Any]:

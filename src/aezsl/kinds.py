@@ -4,8 +4,11 @@ A parameter is annotated with what it may be, ``lam: Positive = 1.0``. pydantic 
 they are made, of methods when they are fitted (``check_value``).
 """
 
+import ast
+import inspect
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,6 +17,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
+#: Of steps in single precision, which has no number for much larger ones.
+Rate = Annotated[float, Gt(0), Le(1e30)]
 #: Neither all nor nothing.
 Fraction = Annotated[float, Gt(0), Lt(1)]
 #: It may be nothing, but not all.
@@ -39,7 +44,18 @@ STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 class Settings(BaseModel):
     """A section of the parameters: names, kinds, defaults, and what each means. Unknown names are refused."""
 
-    model_config = STRICT | ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = STRICT | ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def meanings(cls) -> dict[str, str]:
+        """What each parameter means: the text below its line, read from the source when somebody asks."""
+        (definition,) = ast.parse(inspect.getsource(cls)).body
+        below = pairwise(definition.body)  # type: ignore[attr-defined]
+        return {
+            ast.unparse(line.target): ast.literal_eval(text.value)
+            for line, text in below
+            if isinstance(line, ast.AnnAssign) and isinstance(text, ast.Expr)
+        }
 
 
 def check_value(kind: Any, value: Any) -> str:

@@ -33,13 +33,14 @@ time.sleep(600)
 
 #: Serves the page of the folder in argv.
 SERVE = """
-import sys
+import signal, sys
 from pathlib import Path
 from aezsl.app.library import Place
 from aezsl.app.server import serve
-from aezsl.serving.connections import reserve
+from aezsl.serving.server import reserve
 from aezsl.serving.trained import TrainedModel
 from tests.helpers.colours import encode
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
 TrainedModel.encode = lambda self: encode
 root, port, training = Path(sys.argv[1]), int(sys.argv[2]), (sys.executable, "-c", sys.argv[3])
 models, tables = root / "06_models/colours", root / "03_primary/colours"

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from aezsl.app import visitors
 from aezsl.app.library import Library
@@ -17,13 +19,14 @@ from aezsl.app.server import make_app
 from aezsl.formats.folder import Folder
 from aezsl.formats.images import read_image
 from tests.helpers.colours import COLOURS, make_place, picture, visit
+from tests.helpers.tabs import Tabs
 
 pytestmark = pytest.mark.slow  # the stand-in is a process
 
 #: Says that a step is done, and ends well unless the collection is called otherwise.
 STAND_IN = """
 import sys
-from aezsl.machine.progress import report
+from aezsl.machine.screen import report
 report(done=1, total=2)
 report(expected=["expect about 71% right names", "described more alike than any two seen classes: plum and teal"])
 if "bad" in sys.argv[1]:
@@ -159,7 +162,7 @@ def test_collections_that_are_begun_and_left_go_when_there_are_many(page, place,
 
 
 def test_a_page_that_is_closed_ends_its_training_and_leaves_nothing(place):
-    sleep = "import time; from aezsl.machine.progress import report; report(done=1, total=2); time.sleep(600)"
+    sleep = "import time; from aezsl.machine.screen import report; report(done=1, total=2); time.sleep(600)"
     slow = replace(place, training=(sys.executable, "-c", sleep))
     with visit(make_app(Library(slow))) as page:
         for name in ("never_trained", "interrupted"):
@@ -176,8 +179,8 @@ def test_a_page_that_is_closed_ends_its_training_and_leaves_nothing(place):
 
 @pytest.mark.parametrize(
     "name",
-    ["तोता", "cafe\u0301", "گل‌سرخ", "חתול", "👩🏽‍🚀", "ภาษาไทย", "鳥" * 90, "🦜" * 70],
-    ids=["hindi", "decomposed", "joiner", "hebrew", "emoji", "thai", "90 of 3 bytes", "70 of 4 bytes"],
+    ["तोता", "cafe\u0301", "گل‌سرخ", "חתול", "👩🏽‍🚀", "ภาษาไทย", "བྱི་ལ", "鳥" * 90, "🦜" * 70],
+    ids=["hindi", "decomposed", "joiner", "hebrew", "emoji", "thai", "tibetan", "90 of 3 bytes", "70 of 4 bytes"],
 )
 def test_a_class_may_be_named_in_any_script_and_at_any_length(page, place, name):
     own = unicodedata.normalize("NFC", name)
@@ -214,3 +217,10 @@ def test_what_cannot_be_taught_is_refused(page, place):
     send(page, lesson, 0, b"no picture", status=400)
     send(page, lesson, 99, picture("ruby"), status=400)
     assert not (place.root / "data/01_raw/other").exists()
+
+
+def test_nothing_is_mixed_or_lost_whatever_tabs_do_in_whatever_order(tmp_path, monkeypatch):
+    """In short; ``python -m tests.campaign --tabs 2000`` does it at length."""
+    monkeypatch.setattr(Tabs, "place", make_place(tmp_path))
+    few = {"max_examples": 8, "stateful_step_count": 30, "deadline": None, "database": None, "derandomize": True}
+    run_state_machine_as_test(Tabs, settings=settings(**few, suppress_health_check=list(HealthCheck)))

@@ -59,6 +59,27 @@ def test_corrections_that_mean_nothing_are_refused(page, photos, given):
     assert ask(page, "sort", 400, photos=photos, classes=ANY, corrections=given)["error"]
 
 
+def test_a_pair_that_is_asked_for_is_told_apart_by_known_classes(page, photos):
+    pair = ["a temple", "a dog"]
+    found = ask(page, "sort", photos=photos, classes=ANY, corrections={}, pair=pair)["confused"]
+    (one,) = [one for one in found if set(one["names"]) == set(pair)]
+    assert all(len(known) == 3 for known in one["apart"])
+    assert not set(one["apart"][0]) & set(one["apart"][1])
+    assert one["photos"] < 0.1
+    assert (
+        ask(page, "sort", photos=photos, classes=ANY, corrections={}, pair=["a dog", "no name"])["confused"]
+        == found[:-1]
+    )
+    assert ask(page, "sort", 400, photos=photos, classes=ANY, corrections={}, pair="a dog")["error"]
+
+
+def test_why_tells_what_the_neighbours_in_the_folder_are_called(page, photos):
+    about = {"photos": photos, "classes": ANY, "first": SHOWN[1], "second": "a dog", "place": 1}
+    near = ask(page, "why", corrections={photos[0]: "a dog"}, **about)["neighbours"]
+    assert {one["place"]: one["said"] for one in near} == {0: ["a dog"], 2: [SHOWN[2]]}
+    assert ask(page, "why", 400, **{**about, "place": 3})["error"]
+
+
 def test_a_model_that_names_every_photo_by_itself_takes_corrections_too(tmp_path, monkeypatch):
     monkeypatch.setattr(TrainedModel, "encode", lambda self: encode)
     page = visit(make_app(Library(make_place(tmp_path))))
@@ -121,3 +142,33 @@ def test_a_visitor_drags_types_undoes_reloads_and_has_tabs_apart(place, tmp_path
         rows = list(csv.DictReader(io.StringIO(found.read("corrections.csv").decode())))
         assert {row["path"] for row in rows} < set(found.namelist())
         assert sorted(row["class"] for row in rows) == ["a dog", "rose"]
+
+
+def test_a_visitor_sees_why_and_tells_mixed_up_names_apart(place, tmp_path):
+    require_chromium()
+    with served(place) as address, chromium(tmp_path) as browser:
+        page = Page(browser)
+        browser.get(address)
+        page.until(lambda: page.count("#examples button") == 3)
+        page.type("#words", "a temple, a house, a rose, a daisy, a person")
+        page.all("#files")[0].send_keys("\n".join(map(str, installed_photos())))
+        page.until(lambda: page.count("#gallery li") == 3 and not page.text("#adding"))
+        page.press("#tab-sort")
+        page.until(lambda: page.count("#groups .tiles li") == 3)
+        page.press("#groups .tiles button")
+        page.press("#which-why summary")
+        page.until(lambda: "Against" in page.text("#which-reasons"))
+        assert page.count("#which-reasons .near li") == 2
+        assert "Of the 2 photos here that look most like it" in page.text("#which-reasons")
+        page.press("#which-close")
+        page.press("#confused-part summary")
+        first, groups = page.text("#confused strong"), browser.execute_script(GROUPS)
+        page.type("#confused label:nth-of-type(2) input", "a red racing car\ue007")
+        page.until(lambda: "mixed up before" in page.text("#sort-note"))
+        assert set(first.split(" and ")) < set(page.text("#sort-note").replace(":", " and ").split(" and "))
+        assert browser.execute_script(GROUPS) != groups
+        assert ": a red racing car" in page.all("#words")[0].get_property("value")
+        page.press("#undo")
+        page.until(lambda: browser.execute_script(GROUPS) == groups)
+        assert "racing" not in page.all("#words")[0].get_property("value")
+        assert [entry["message"] for entry in browser.get_log("browser")] == []

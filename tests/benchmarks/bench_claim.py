@@ -19,17 +19,17 @@ import pandas as pd
 
 from aezsl.arrays import unit_rows
 from aezsl.data.normalise import fit_normaliser
-from aezsl.datasets.problem import ProblemDataset
+from aezsl.datasets.models import ProblemDataset
 from aezsl.evaluation.intervals import paired_interval
 from aezsl.evaluation.metrics import per_class_accuracy
-from aezsl.methods.adaptive.adaptive_ridges import AdaptiveESZSL
-from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
+from aezsl.methods.adaptive import AdaptiveESZSL
+from aezsl.methods.aezsl.aezsl import AEZSLSim
 from aezsl.methods.core.classifiers import LinearClassifier
 from aezsl.methods.eszsl import ESZSL
 from aezsl.methods.heads import union
 from aezsl.methods.heads.methods import HeadMapping
 from aezsl.reporting.figures import BLUE, GREEN, ORANGE, RED, line_figure
-from aezsl.selection.search import cross_validate, grid_points
+from aezsl.selection import cross_validate, grid_points
 
 GAMMA, LAM = [0.1, 1.0, 10.0], [0.01, 0.1, 1.0, 10.0, 100.0]
 FIRST = "one linear mapping"

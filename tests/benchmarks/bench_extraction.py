@@ -1,6 +1,6 @@
 """How much of the engine's bare speed is left when images come from tar files and are decoded on the way.
 
-python -m tests.benchmarks.bench_extraction [n_images] [backbone]
+python -m tests.benchmarks.bench_extraction [n_images] [backbone] [precision]
 
 Bare is the network on pixels that lie in memory, in whichever way is fastest. Where the cores that run the network
 decode as well, nobody is faster than the sum of both, so this floor is printed too: what Pillow alone takes to decode
@@ -24,6 +24,7 @@ from aezsl.data.vector_store import VectorStore
 from aezsl.encoders.images.backbones import Backbone, make_backbone
 from aezsl.encoders.images.engine import available_cores
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.formats.webdataset import WebDataset
 from aezsl.machine.workers import Workers, working_on
 
@@ -101,15 +102,15 @@ def one_at_a_time(backbone):
     return Backbone(backbone.config, load)
 
 
-def main(n_images=1024, name="efficientnet_lite0"):
-    backbone, rng = make_backbone(name), np.random.default_rng(0)
-    photos = [make_photo(rng) for _ in range(64)]
+def main(n_images=1024, name="efficientnet_lite0", precision="float32"):
+    backbone, rng = make_backbone(name, precision=precision), np.random.default_rng(0)
+    photos = [make_photo(rng) for _ in range(min(64, n_images))]
     bare = bare_speeds(backbone, n_images)
     pieces = [photos] * (n_images // len(photos))
     _, pillow = measured(
         n_images, lambda: list(Workers(available_cores()).map(lambda some: [bare_pillow(one) for one in some], pieces))
     )
-    settings = {"batch_size": BATCH, "shard_size": 512, "on_error": "fail"}
+    settings = ExtractionSettings(batch_size=BATCH)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_shards(root, photos, n_images)
@@ -122,7 +123,7 @@ def main(n_images=1024, name="efficientnet_lite0"):
                 n_images - BATCH,
                 lambda: extract_to_store(seen_by, images, store, settings),  # noqa: B023
             )
-    report(name, bare, pillow, extracted)
+    report(f"{name} {precision}", bare, pillow, extracted)
 
 
 def report(name, bare, pillow, extracted):

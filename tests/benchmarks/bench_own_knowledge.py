@@ -16,8 +16,7 @@ from aezsl.data.normalise import fit_normaliser
 from aezsl.encoders.knowledge import label_vectors, load_knowledge
 from aezsl.encoders.knowledge.named import imagenet_classes, wordnet
 from aezsl.methods import make_method
-from aezsl.methods.heads.methods import AEZSLHeads
-from aezsl.methods.heads.own_classes import RIDGE, with_own_classes
+from aezsl.methods.heads.methods import RIDGE, AEZSLHeads, with_own_classes
 from tests.benchmarks.photo_tasks import data_folder, draw_topic, imagenet_photos, members
 
 SHOTS, DRAWS, MOST = 5, 5, 40

@@ -1,8 +1,8 @@
-"""What parameters, temperature, threshold and bounds of ``aezsl_heads`` rest on: ``python -m tests.benchmarks.bench_photo_choice [tasks]``.
+"""What parameters, temperature, threshold and bounds of ``aezsl_heads`` rest on: ``python -m tests.benchmarks.bench_photo_choice [folders] [tasks]``.
 
 Per-class accuracy over tasks of ``photo_tasks`` (Lite0) at the defaults, and with one parameter changed at a time: the
 difference and its standard error over tasks. Then how well probabilities are calibrated, and what the two warnings are
-worth.
+worth. ``folders``: of photos that are named together alone.
 """  # noqa: E501
 
 import sys
@@ -90,7 +90,7 @@ def folders(choice):
         "together, graph_weight 4": AEZSLHeadsT(graph_weight=4.0),
     }
     for part in (1, 2, 4):
-        rng, found = np.random.default_rng(0), {name: [] for name in ways}
+        rng, found, sure = np.random.default_rng(0), {name: [] for name in ways}, []
         for task, known in zip(choice.tasks, choice.known, strict=True):
             present = rng.permutation(len(task.labels))[: -(-len(task.labels) // part)]
             rows = np.isin(task.y, present)
@@ -99,6 +99,13 @@ def folders(choice):
             for name, method in ways.items():
                 labels = method.fit(known).predict(task.X[rows], choice.semantics(task))
                 found[name].append(100 * np.mean(list(per_label(labels, task.y[rows]).values())))
+            folder = ways["together"].adapt(choice.semantics(task), task.X[rows])
+            if folder.folder.reason is None:
+                scores = folder.scores(task.X[rows])
+                sure.append((_best(scores, task.y[rows], 1.0, False), scores.argmax(axis=1) == task.y[rows]))
+        p, right = (np.concatenate(part) for part in zip(*sure, strict=True))
+        error = 100 * calibration_error(p, right)
+        print(f"together: ECE {error:.1f}, mean {p.mean():.3f}, right {right.mean():.3f}")
         alone = np.array(found["alone"])
         print(f"1/{part} of the labels present, {len(alone)} folders, alone {alone.mean():.1f}")
         for name in list(ways)[1:]:
@@ -145,7 +152,7 @@ def warnings(choice):
     near, right, overlaps, apart = [], [], [], []
     for (task, scores), known in zip(choice.scores(lambda seen: AEZSLHeads().fit(seen)), choice.known, strict=True):
         model = AEZSLHeads().fit(known)
-        u = model._similarity(choice.semantics(task))
+        u = model.similarity(choice.semantics(task))
         shared = union.overlap(union.cover(u, model.sharpness))
         for label, share in per_label(scores.argmax(axis=1), task.y).items():
             near.append(u[label].max())
@@ -167,15 +174,19 @@ def _told_apart(scores, y, one, other):
     return (sure[y == one].mean() + (~sure[y == other]).mean()) / 2
 
 
-def main(n_tasks=300):
+def main(*words):
+    n_tasks = int(next((word for word in words if word.isdigit()), 300))
     choice = Choice(n_tasks)
+    if "folders" in words:
+        return folders(choice)
     parameters(choice)
     folders(choice)
     confidence(choice)
     warnings(choice)
     for encoders in (ENCODERS[:1], ENCODERS[1:]):
         report("+".join(encoders), Choice(n_tasks, encoders).accuracy(lambda seen: AEZSLHeads().fit(seen)))
+    return None
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

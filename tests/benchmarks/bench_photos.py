@@ -4,7 +4,8 @@ Per-class accuracy in percent on every feature file of a folder, by default ``$A
 with ``y``, ``names`` and features of EfficientNet-Lite0 and -Lite2 as ``lite0`` and ``lite2``. Beside them: photos of
 50 classes that ImageNet's 1,000 do not have, and photos of dogs and birds among four coarse labels. Columns: one
 mapping for all labels, ConSE, kernel ridge (one non-linear mapping), category-specific mappings, labels as unions, and
-these with all photos named together. Rows of both networks have the mean of their log probabilities.
+these with all photos named together; then the calibration errors of the last two, and of the soft labels that the last
+one rests on. Rows of both networks have the mean of their log probabilities.
 """
 
 import sys
@@ -76,10 +77,15 @@ def expected_error(scores, y, n_bins=15):
     return 100 * sum(np.mean(bins == b) * abs(p[bins == b].mean() - right[bins == b].mean()) for b in np.unique(bins))
 
 
+def soft_labels(seen, X, A):
+    """Of photos that are named together: what their probabilities were taken from as it is."""
+    return AEZSLHeadsT().fit(seen).adapt(A, X).folder.solve({}).log_R
+
+
 def main(folder=None):
     seen = {key: load_knowledge(network) for key, network in NETWORKS.items()}
     table = {}
-    print(f"{'':22}{''.join(f'{name:>19}' for name in COLUMNS)}{'ECE':>7}")
+    print(f"{'':22}{''.join(f'{name:>19}' for name in COLUMNS)}{'ECE':>8}{'folder':>8}{'soft':>8}")
     for name, labels, features, y in (
         *imagenet_sets(),
         *photo_sets(Path(folder) if folder else data_folder() / "photos"),
@@ -91,9 +97,12 @@ def main(folder=None):
         for key, columns in found.items():
             row = {c: accuracy(scores, y) for c, scores in columns.items()}
             table.setdefault(key, {})[name] = row
-            error = expected_error(columns["union"], y) if key != "both" else np.nan
+            told = (
+                [columns["union"], columns["folder"], soft_labels(seen[key], features[key], A)] if key in seen else []
+            )
+            errors = "".join(f"{expected_error(scores, y):8.1f}" for scores in told)
             print(
-                f"{name:16}{key:6}" + "".join(f"{row.get(c, np.nan):19.1f}" for c in COLUMNS) + f"{error:7.1f}",
+                f"{name:16}{key:6}" + "".join(f"{row.get(c, np.nan):19.1f}" for c in COLUMNS) + errors,
                 flush=True,
             )
         far, alike = AEZSLHeads().fit(seen["lite0"]).doubts(A)

@@ -7,7 +7,7 @@ one normalisation and with the four of conf/base. Processor seconds on one threa
 
 Instead: the race beside the exhaustive search on problems that ``kedro run --to-nodes=assemble_problem`` has left, over
 five draws of validation classes. What each chooses, its validation accuracy by the exhaustive search, the standard
-error, the accuracy on the unseen classes, and processor time.
+error, the accuracy on the unseen classes, processor time, and memory as a multiple of the training features.
 """
 
 import argparse
@@ -20,13 +20,13 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from aezsl.data.normalise import PARTS
-from aezsl.data.once import Once
-from aezsl.datasets.problem import ProblemDataset
+from aezsl.datasets.models import ProblemDataset
 from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.machine.workers import Once
 from aezsl.methods import make_method, method_class
 from aezsl.selection import SelectionSettings, SelectionStore, class_folds, cross_validate, problem_folds
 from aezsl.selection.search import select_in_every_way
-from tests.benchmarks.measuring import make_problem
+from tests.benchmarks.measuring import make_problem, measured
 
 #: The alternatives of conf/base: all combinations of these.
 FEATURES = (("sqrt", "centre", "l2"), ("l2",))
@@ -53,15 +53,16 @@ def run(names, seen, n_unseen):
 
 
 def searched(name, path, settings, folder):
-    """The table of a selection, what it chose, and its processor seconds; nothing is taken over from another search."""
+    """The table of a selection, what it chose, processor seconds, and its arrays at their peak, as a multiple of the
+    training features; nothing is taken over from another search."""
     problem = ProblemDataset(filepath=str(path)).load()
     store = SelectionStore(folder / f"{name}.csv")
     store.forget()
-    start = time.process_time()
-    best = select_in_every_way(name, problem, {}, method_class(name).grid, settings, store)[0]
-    seconds = time.process_time() - start
+    grid = method_class(name).grid
+    found, seconds, peak = measured(lambda: select_in_every_way(name, problem, {}, grid, settings, store))
+    best = found[0]
     key = {**best.parameters, **{part: "+".join(best.normalisation[part]) or "none" for part in PARTS}}
-    return pd.read_csv(store.path), best, key, seconds
+    return pd.read_csv(store.path), best, key, seconds, peak / (problem.X_train.nbytes / 2**20)
 
 
 def side_by_side(name, path, n_splits, n_folds, folder):
@@ -77,13 +78,15 @@ def side_by_side(name, path, n_splits, n_folds, folder):
         found = full[0].set_index("point")["mean"]
         own, raced = (float(found[table["point"].iloc[0]]) for table, *_ in (full, race))
         error = np.sqrt(own * (1 - own) / n)
-        tested = [tested_on(name, problem, best) for _, best, _, _ in (full, race)]
+        tested = [tested_on(name, problem, found[1]) for found in (full, race)]
         spent.append((full[3], race[3]))
         gaps.append((own - raced) / error)
         print(
-            f"  {path.parent.name:12s} {name:10s} draw {seed}: exhaustive {full[2]} {100 * own:.2f} ({full[3]:.1f} s), "
-            f"race {race[2]} {100 * raced:.2f} ({race[3]:.1f} s, {len(race[0])} of {len(full[0])} points); standard "
-            f"error {100 * error:.2f}; unseen {100 * tested[0]:.2f} and {100 * tested[1]:.2f}",
+            f"  {path.parent.name:12s} {name:10s} draw {seed}: exhaustive {full[2]} {100 * own:.2f} ({full[3]:.1f} s, "
+            f"memory {full[4]:.1f} times the features), "
+            f"race {race[2]} {100 * raced:.2f} ({race[3]:.1f} s, {race[4]:.1f} times, "
+            f"{len(race[0])} of {len(full[0])} points); standard error {100 * error:.2f}; "
+            f"unseen {100 * tested[0]:.2f} and {100 * tested[1]:.2f}",
             flush=True,
         )
     ratio = sum(race for _, race in spent) / sum(full for full, _ in spent)

@@ -16,6 +16,7 @@ from aezsl.data.statistics import BLOCK_ROWS, BLOCKS_OF_A_TASK, SeenStatistics
 from aezsl.data.vector_store import VectorStore
 from aezsl.encoders.images.backbones import make_backbone
 from aezsl.encoders.images.extraction import extract_to_store
+from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.evaluation.ranking import top_k_products
 from aezsl.formats.webdataset import WebDataset
 from aezsl.machine.workers import one_blas_thread
@@ -70,7 +71,7 @@ def measured_rates():
 
 def _images_per_second(n_images=128):
     backbone = make_backbone("efficientnet_lite0")
-    settings = {"batch_size": BATCH, "shard_size": 512, "on_error": "fail"}
+    settings = ExtractionSettings(batch_size=BATCH)
     with tempfile.TemporaryDirectory() as folder:
         write_shards(Path(folder), n_images)
         images = WebDataset(root=folder).read().images

@@ -1,6 +1,7 @@
 """Benchmarks and the campaign are imported, and run at their smallest size: none falls behind the code."""
 
 import importlib
+import json
 import logging
 import multiprocessing
 import os
@@ -12,8 +13,20 @@ import pytest
 
 import tests.benchmarks
 import tests.campaign
+from aezsl.datasets.models import ProblemDataset
 from aezsl.evaluation import groups
-from tests.benchmarks import bench_aezsl, bench_daezsl, bench_hierarchy, bench_ranking
+from aezsl.serving.trained import TrainedModel
+from tests.benchmarks import (
+    bench_aezsl,
+    bench_clip,
+    bench_daezsl,
+    bench_extraction,
+    bench_hierarchy,
+    bench_ranking,
+    bench_selection,
+    bench_start,
+)
+from tests.helpers.problems import make_raw
 
 SMALL_PROBLEM = ["--n=120", "--d=12", "--a=6"]
 
@@ -21,20 +34,26 @@ SMALL_PROBLEM = ["--n=120", "--d=12", "--a=6"]
 TYPED = {
     "bench_claim": ["smallest", "--draws=1", "--sizes=6"],
     "bench_baselines": ["--only=fits", "--n=120", "--d=12", "--a=6", "--classes=6"],
+    "bench_pools": ["", "smallest", "--splits=1", "--draws=1", "--classes=all", "--batches=20+all", "--streams="],
     "bench_propagation": ["--sizes=300", "--d=8", "--classes=5"],
     "bench_refinement": ["--n=60", "--d=12", "--classes=4", "--k=10", "--memory", "80"],
+    "bench_growth": ["--sizes=2", "--only", "extraction", "fit", "adapt", "rank", "propagate"],
     "bench_selection": [*SMALL_PROBLEM, "--n_seen=8", "--n_unseen=3", "--only=eszsl"],
     "bench_transductive": [*SMALL_PROBLEM, "--n_seen=8", "--n_unseen=3", "--m=40", "--only", "sms", "jeac"],
     "scale_table": [],
 }
 
 #: What is typed for a run on a little of the real data.
-ON_REAL_DATA = {
-    "bench_backoff": ["choose", "2"],
-    "bench_calibration": ["expect", "--sets=animals", "--sizes=6", "--draws=1"],
-    "bench_corrections": ["--sets=scenes", "--draws=1", "--photos=60", "--steps", "0", "4"],
-    "bench_yes_no": ["choose", "2"],
-}
+ON_REAL_DATA = [
+    ("bench_backoff", "choose", "2"),
+    ("bench_calibration", "expect", "--sets=animals", "--sizes=6", "--draws=1"),
+    ("bench_corrections", "--sets=scenes", "--draws=1", "--photos=60", "--steps", "0", "4"),
+    ("bench_corrections", "choose", "--tasks=2", "--photos=60"),
+    ("bench_corrections", "describe", "--sets=scenes", "--draws=1", "--photos=60", "--steps", "0", "1"),
+    ("bench_known_and_new", "--sets=animals", "--draws=1", "--methods=eszsl"),
+    ("bench_precision", "2"),
+    ("bench_yes_no", "choose", "2"),
+]
 
 
 def modules(package):
@@ -58,17 +77,67 @@ def run(name, arguments, monkeypatch, capsys):
 
 
 @pytest.mark.slow
+def test_a_few_inputs_of_the_campaign_end_well_and_a_stopped_one_goes_on(monkeypatch, capsys, tmp_path):
+    state = tmp_path / "state.json"
+    monkeypatch.setattr(sys, "argv", ["campaign", "--n=1", "--seed=1", f"--state={state}", "--seconds=0"])
+    monkeypatch.setattr(logging, "disable", lambda level: None)  # what it changes would last
+    monkeypatch.setattr(TrainedModel, "encode", TrainedModel.encode)
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    campaign = importlib.import_module("tests.campaign.__main__")
+    assert campaign.main() == campaign.UNFINISHED
+    monkeypatch.setattr(sys, "argv", sys.argv[:-1])
+    assert campaign.main() == 0, capsys.readouterr().out
+    kinds = sum(map(len, campaign.GROUPS.values()))
+    assert [kept["counts"]["tried"] for kept in json.loads(state.read_text()).values()] == [1] * kinds
+    assert campaign.main() == 0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TYPED)
-def test_it_runs_as_it_is_typed(name, monkeypatch, capsys):
+def test_it_runs_as_it_is_typed(name, monkeypatch, capsys, tmp_path):
     monkeypatch.delenv("AEZSL_REFERENCE_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
     run(name, TYPED[name], monkeypatch, capsys)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif("AEZSL_REFERENCE_DATA" not in os.environ, reason="needs real data")
-@pytest.mark.parametrize("name", ON_REAL_DATA)
-def test_it_runs_on_real_data(name, monkeypatch, capsys):
-    run(name, ON_REAL_DATA[name], monkeypatch, capsys)
+@pytest.mark.parametrize("typed", ON_REAL_DATA, ids=" ".join)
+def test_it_runs_on_real_data(typed, monkeypatch, capsys):
+    run(typed[0], typed[1:], monkeypatch, capsys)
+
+
+@pytest.mark.slow
+def test_growth_of_labels_and_its_figure(tmp_path, monkeypatch, capsys):
+    run("bench_growth", ["--sizes=1", "--only=labels", f"--figure={tmp_path / 'growth.png'}"], monkeypatch, capsys)
+    assert (tmp_path / "growth.png").stat().st_size
+
+
+@pytest.mark.slow
+def test_the_race_beside_all_points(tmp_path, capsys):
+    path = tmp_path / "small" / "problem.npz"
+    ProblemDataset(filepath=str(path)).save(make_raw())
+    bench_selection.side_by_side("eszsl", path, 1, 1, tmp_path)
+    assert "of the time" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_answers_from_a_cold_shell(capsys):
+    bench_start.answers(1)
+    assert "kedro classify" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_beside_a_small_clip(capsys):
+    bench_clip.main(2, 1)
+    assert "images a second" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_extraction_beside_the_engine(precision, capsys):
+    bench_extraction.main(16, "efficientnet_lite0", precision)
+    assert "of what can be" in capsys.readouterr().out
 
 
 @pytest.mark.slow

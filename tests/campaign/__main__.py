@@ -23,7 +23,10 @@ from tests.campaign import (
     trees,
     vectors,
 )
-from tests.campaign.outcome import Tally, table
+from tests.campaign.outcome import Ledger, table
+
+#: The exit code of a campaign that was stopped by --seconds.
+UNFINISHED = 75
 
 #: By group: what makes one attempt from a generator of random numbers, and for how many of 1,000 inputs or a few more.
 GROUPS = {
@@ -76,6 +79,8 @@ def main():
     parser.add_argument("--full", type=int, help="fill the disk at so many moments of every kind of run instead")
     parser.add_argument("--tabs", type=int, help="steps of tabs and browsers on the page, interleaved, instead")
     parser.add_argument("--input", type=int, help="only the input of this number, with its traceback")
+    parser.add_argument("--state", type=Path, help="a file that keeps what was tried: type the same again to go on")
+    parser.add_argument("--seconds", type=float, help="stop after so many, between two attempts")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
@@ -84,10 +89,11 @@ def main():
         return interleave(options.tabs, options.seed)
     wanted = options.only.split(",")
     names = [name for name in kills.KINDS if name in wanted or options.only == parser.get_default("only")]
+    ledger = Ledger(options.state, options.seconds)
     if options.kills:
-        return report(kills.kill_all(names, options.kills, options.seed))
+        return report(kills.kill_all(names, options.kills, options.seed, ledger), ledger)
     if options.full:
-        return report(disks.fill_all(names, options.full))
+        return report(disks.fill_all([name for name in names if name != "page"], options.full, ledger), ledger)
     kinds = {
         make: options.n * share // 1000 + 1
         for group, shares in GROUPS.items()
@@ -96,7 +102,7 @@ def main():
     }
     if options.input is not None:
         return print(*(make(generator(make, options.seed, options.input)) for make in kinds))
-    return report([try_all(make, n, options.seed) for make, n in kinds.items()])
+    return report([try_all(make, n, options.seed, ledger) for make, n in kinds.items()], ledger)
 
 
 def interleave(steps, seed):
@@ -115,11 +121,14 @@ def interleave(steps, seed):
     print("nothing mixed, nothing lost:", ", ".join(f"{n:,} {what}" for what, n in sorted(Tabs.counts.items())))
 
 
-def report(tallies):
-    """Print the table and what was not taken well; whether there was any such thing."""
+def report(tallies, ledger):
+    """Print the table and what was not taken well; whether there was any such thing, or something is left to try."""
     print(table(tallies))
     for note in (note for tally in tallies for note in tally.notes[:20]):
         print(note)
+    if ledger.is_stopped:
+        print("not all was tried: type the same again")
+        return UNFINISHED
     return any(tally.notes for tally in tallies)
 
 
@@ -128,10 +137,10 @@ def generator(make, seed, number):
     return np.random.default_rng((seed, int.from_bytes(make.__name__.encode(), "big") % 2**32, number))
 
 
-def try_all(make, n, seed):
+def try_all(make, n, seed, ledger):
     """The tally of ``n`` inputs of one kind."""
-    tally = Tally(make.__name__)
-    for number in range(n):
+    tally = ledger.tally(make.__name__)
+    for number in ledger.attempts(tally, n):
         rng = generator(make, seed, number)
         tally.take(number, lambda rng=rng: make(rng))
     return tally

@@ -9,7 +9,7 @@ import pandas as pd
 
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
-from aezsl.datasets.problem import ProblemDataset, RecipeDataset
+from aezsl.datasets.models import ProblemDataset, RecipeDataset
 from aezsl.methods import make_method
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.selection import SelectionStore

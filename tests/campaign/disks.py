@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 
 from tests.campaign.kills import LEFTOVER, Kind, results
-from tests.campaign.outcome import Tally
 from tests.helpers.projects import Commands
 
 COLUMNS = ("tried", "sentence", "done without", "resumed equal", "lost")
@@ -40,23 +39,25 @@ def refuse_writes(folder, first, count):
     sys.addaudithook(hook)
 
 
-def fill_all(names, most):
+def fill_all(names, most, ledger):
     """A tally for each of the named kinds of run; ``most``: how many of the n are tried, spread over all of them."""
     commands = Commands()
     with tempfile.TemporaryDirectory() as place:
-        tallies = [_fill_kind(Kind(name, commands, Path(place)), most) for name in names]
+        tallies = [_fill_kind(name, commands, Path(place), most, ledger) for name in names]
     commands.close()
     return tallies
 
 
-def _fill_kind(kind, most):
-    tally = Tally(kind.name, COLUMNS)
-    counted = kind.place / "count"
-    counted.write_text("")
-    kind.commands.fork(kind.copy("counted").folder, kind.command, full_from=10**8, count=counted)
-    n_writes = int(counted.read_text())
-    step = max(1, -(-n_writes // most))
-    for first in range(1, n_writes + 1, step):
+def _fill_kind(name, commands, place, most, ledger):
+    tally = ledger.tally(name, COLUMNS)
+    kind = None
+    for number in ledger.attempts(tally, most):
+        if kind is None:
+            kind, counted = Kind(name, commands, place), place / "count"
+            counted.write_text("")
+            kind.commands.fork(kind.copy("counted").folder, kind.command, full_from=10**8, count=counted)
+            n_writes = int(counted.read_text())
+        first = 1 + number * n_writes // most
         tally.counts["tried"] += 1
         try:
             tally.counts["sentence" if _fill(kind, first, counted) else "done without"] += 1
@@ -64,7 +65,7 @@ def _fill_kind(kind, most):
         except (RuntimeError, AssertionError, OSError, ValueError) as error:
             tally.counts["lost"] += 1
             tally.notes.append(f"{kind.name}, full from write {first} of {n_writes} on: {error}"[:1500])
-    print(f"{kind.name} ({n_writes} writes): {dict(tally.counts)}", flush=True)
+    print(f"{name}: {dict(tally.counts)}", flush=True)
     return tally
 
 

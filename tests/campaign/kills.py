@@ -3,10 +3,17 @@
 Every kind of run begins in a project of its own with made-up images, eight pixels wide, and so takes seconds.
 """
 
+import json
+import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
+import time
+import urllib.error
+import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +21,15 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from tests.campaign.outcome import Tally
 from tests.helpers.projects import Commands, Project
 
 COLUMNS = ("tried", "killed", "ended before", "resumed equal", "lost")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 #: What a killed writer leaves behind: the next run clears it.
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}-\d+-\d+-[0-9a-f]{32}.*")
+
+#: The vectors of all images.
+STORE = "data/04_feature/own/features"
 
 #: Columns of tables that tell what results cost, which is another time another number.
 COST = re.compile("second|memory|minute|time|cost|mb", re.IGNORECASE)
@@ -42,7 +51,12 @@ KINDS = {
     "export": (TRAINED, (*OWN, "--pipeline=export", "--params=method=eszsl")),
     "report": (TRAINED, (*OWN, "--pipeline=report")),
     "curve": (TRAINED, (*OWN, "--pipeline=sensitivity_k")),
+    "realistic": (BEGUN, (*OWN, "--pipeline=realistic")),
+    "page": (TRAINED, ("app",)),
+    "move": (BEGUN, ("aezsl", "name", "new", "--labels=red,green,blue", "--sort=move")),
 }
+#: Kinds in which another process works, so that their moments are told by the clock.
+BY_THE_CLOCK = ("page",)
 
 
 def write_images(root):
@@ -61,8 +75,9 @@ def write_images(root):
 
 
 def results(folder):
-    """What the commands have found out, to the bit: metrics, names with their scores, fitted numbers, tables."""
-    found = {}
+    """What commands have found out, to the bit: metrics, names with their scores, fitted numbers, tables, photos."""
+    photos = [path for place in ("new", "new_sorted") for path in (folder / place).rglob("*.png")]
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(photos)}
     for path in sorted((folder / "data").rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.name in ("predictions.parquet", "new_predictions.parquet"):
@@ -89,7 +104,7 @@ def features(folder):
     """All vectors that the store gives, by image."""
     from aezsl.data.vector_store import VectorStore
 
-    vectors = VectorStore(folder / "data/04_feature/own/features").load()
+    vectors = VectorStore(folder / STORE).load()
     return {
         name: row.tobytes() for name, row in zip(vectors.ids, vectors.take(np.arange(len(vectors.ids))), strict=True)
     }
@@ -113,16 +128,21 @@ class Kind:
             for command in before:
                 self._finish(project, command)
         whole = self.copy("whole")
-        self.seconds = self._finish(whole, self.command).seconds
+        began = time.monotonic()
+        used = self._finish(whole, self.command).seconds
+        self.seconds = time.monotonic() - began if self.name in BY_THE_CLOCK else used
         self.expected = results(whole.folder)
-        self.vectors = features(whole.folder) if self.name != "first database" else {}
+        self.vectors = features(whole.folder) if (whole.folder / STORE).exists() else {}
 
     def kill(self, rng):
         """Whether the command was killed; an error where it then does not end as it should."""
         project = self.copy("killed")
         after, how = float(rng.uniform(0.0, self.seconds)), int(SIGNALS[rng.integers(len(SIGNALS))])
-        stopped = self.commands.fork(project.folder, self.command, signal=how, after=after)
+        clock = self.name in BY_THE_CLOCK
+        stopped = self.commands.fork(project.folder, self.command, signal=how, after=after, clock=clock)
         note = f"after {after:.1f} of {self.seconds:.1f} s by signal {how}"
+        if self.name == "move" and not list((project.folder / "new").iterdir()):
+            project.commands.run(project.folder, ("aezsl", "name", "new", "--undo"))  # or nothing is left to name
         again = project.commands.run(project.folder, self.command)
         if again.returncode:
             raise RuntimeError(f"{note}: the second run fails: {(again.stdout + again.stderr)[-600:]}")
@@ -155,25 +175,59 @@ class Kind:
         return result
 
 
-def kill_all(names, n, seed):
+def kill_all(names, n, seed, ledger):
     """A tally of ``n`` kills for each of the named kinds of run."""
     commands = Commands()
     with tempfile.TemporaryDirectory() as place:
-        tallies = [_kill_kind(Kind(name, commands, Path(place)), n, seed) for name in names]
+        tallies = [_kill_kind(name, commands, Path(place), n, seed, ledger) for name in names]
     commands.close()
     return tallies
 
 
-def _kill_kind(kind, n, seed):
-    tally = Tally(kind.name, COLUMNS)
-    for number in range(n):
-        rng = np.random.default_rng((seed, sorted(KINDS).index(kind.name), number))
+def _kill_kind(name, commands, place, n, seed, ledger):
+    tally = ledger.tally(name, COLUMNS)
+    kind = None
+    for number in ledger.attempts(tally, n):
+        kind = kind or Kind(name, commands, place)
+        rng = np.random.default_rng((seed, sorted(KINDS).index(name), number))
         tally.counts["tried"] += 1
         try:
             tally.counts["killed" if kind.kill(rng) else "ended before"] += 1
             tally.counts["resumed equal"] += 1
         except (RuntimeError, AssertionError, OSError, ValueError) as error:
             tally.counts["lost"] += 1
-            tally.notes.append(f"{kind.name}, kill {number}: {error}"[:1500])
-    print(f"{kind.name} ({kind.seconds:.1f} s): {dict(tally.counts)}", flush=True)
+            tally.notes.append(f"{name}, kill {number}: {error}"[:1500])
+    print(f"{name}: {dict(tally.counts)}", flush=True)
     return tally
+
+
+def teach():
+    """In the process of a page: what a visitor does who teaches it a collection; then the page is closed."""
+    port = int(sys.argv[-1].removeprefix("--port="))
+    visitor = {}
+
+    def ask(question, content):
+        content = content if isinstance(content, bytes) else json.dumps(content).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/api/{question}", content, visitor)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    while not visitor:
+        with suppress(OSError):
+            visitor["X-Visitor"] = ask("models", {})["visitor"]
+        time.sleep(0.1)
+    root = Path("data/01_raw/own/images")
+    try:
+        classes = [[path.name, f"the thing {path.name}", "seen"] for path in sorted(root.iterdir())]
+        lesson = ask("begin", {"name": "taught", "classes": [*classes[:-1], [*classes[-1][:2], "unseen"]]})["lesson"]
+        for number, (name, *_) in enumerate(classes[:-1]):
+            for path in sorted((root / name).iterdir()):
+                ask(f"lesson?lesson={lesson}&class={number}", path.read_bytes())
+        ask("train", {"lesson": lesson})
+        while (state := ask("progress", {"lesson": lesson}))["state"] == "training":
+            time.sleep(0.2)
+        if state["state"] == "failed":
+            print(state["sentence"], file=sys.stderr)
+    except urllib.error.HTTPError as error:  # of one that was killed after its training there is nothing to teach
+        print(error.read().decode(), file=sys.stderr)
+    os.kill(os.getpid(), signal.SIGINT)

@@ -163,7 +163,7 @@ def _spoil_arrays(arrays, header, rng):
         case 1:
             arrays[key] = array[:-1] if array.ndim else array[None]
         case 2:
-            arrays[key] = array * np.nan if array.dtype.kind == "f" else array.astype(np.float64)
+            arrays[key] = array * np.nan if array.dtype.kind == "f" else np.full(array.shape, 0.5)
         case 3:
             arrays[key] = array.T if array.ndim == 2 else array[..., None]
         case 4:

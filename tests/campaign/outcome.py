@@ -1,6 +1,8 @@
 """What became of bad inputs: counted by kind, with the seed of every one that was not taken well."""
 
+import json
 import signal
+import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +39,34 @@ class Tally:
         self.counts[outcome] += 1
         if outcome in ("raw", "wrong"):
             self.notes.append(f"{self.kind}, input {seed}: {note}"[:300])
+
+
+class Ledger:
+    """Tallies that are kept in a file, so that a campaign that was stopped goes on where it was.
+
+    path : the file; without one nothing is kept. seconds : how long to go on at most.
+    """
+
+    def __init__(self, path=None, seconds=None):
+        self.path, self.end = path, None if seconds is None else time.monotonic() + seconds
+        self.kept = json.loads(path.read_text()) if path and path.exists() else {}
+        self.is_stopped = False
+
+    def tally(self, kind, columns=COLUMNS):
+        """The tally of one kind, as far as it is."""
+        kept = self.kept.get(kind, {"counts": {}, "notes": []})
+        return Tally(kind, columns, Counter(kept["counts"]), kept["notes"])
+
+    def attempts(self, tally, n):
+        """Numbers of the attempts that are missing of ``n``; each is kept when the next one is asked for."""
+        for number in range(tally.counts["tried"], n):
+            if self.end is not None and time.monotonic() > self.end:
+                self.is_stopped = True
+                return
+            yield number
+            self.kept[tally.kind] = {"counts": tally.counts, "notes": tally.notes}
+            if self.path:
+                self.path.write_text(json.dumps(self.kept))
 
 
 @contextmanager

@@ -9,17 +9,16 @@ import pandas as pd
 from kedro.io import DataCatalog
 from PIL import Image
 
-from aezsl.commands.repeat.finished import load_mapping
+from aezsl.commands.repeated import load_mapping
+from aezsl.config.schema import section_class
 from aezsl.datasets.files import JSONDataset
 from aezsl.datasets.inputs import ResultsDataset
-from aezsl.reporting.page import make_page
+from aezsl.reporting.formatting import ReportSettings
+from aezsl.reporting.page import SHOWN, make_page
 from aezsl.reporting.tables import make_tables
 from tests.campaign.damage import damaged, misspelt, pick, plain_value
 
-PARAMETERS = {
-    "report": {"benchmark": "made up", "data_set": None, "env": "", "gallery_width": 100},
-    "split": {"seed": 3},
-}
+SETTINGS = ReportSettings(benchmark="made up", gallery_width=100)
 SIZES = dict.fromkeys(("n_seen", "n_unseen", "n_train", "n_test", "n_features", "n_semantics"), 8)
 MAPPING = {"class_name": "cat", "moved": 0.1, "moved_others": {"dog": 0.2}, "classifier_cosine": 0.5, "n_seen": 8}
 MAPPING |= {"weights": [{"name": "dog", "weight": 1.0}], "weight_share": 0.9}
@@ -74,8 +73,8 @@ def result_file(rng):
         else:
             path.write_bytes(damaged(path.read_bytes(), rng))
         results = ResultsDataset(folders=[folder], files={"summary": str(root / "summary.json")}).load()
-        tables = make_tables(results, PARAMETERS["report"])
-        page = make_page(results, tables, PARAMETERS)
+        tables = make_tables(results, SETTINGS)
+        page = make_page(results, tables, SETTINGS, *(section_class(name)() for name in SHOWN))
     return "</html>" in page and bool(np.isfinite(len(tables["table1"].frame)))
 
 

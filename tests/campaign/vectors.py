@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import scipy.io
 
 from aezsl.formats.feature_files import import_features
-from aezsl.formats.spacy_vectors import read_spacy_vectors, word_hash
-from aezsl.formats.word_vectors import read_vectors
+from aezsl.formats.word_vectors import read_spacy_vectors, read_vectors, word_hash
 from tests.campaign.damage import damaged, pick, same_numbers
 from tests.helpers.matlab import cells
 
@@ -152,7 +151,7 @@ def feature_mat(rng):
         case 0:
             del content[pick(rng, content)]
         case 1:
-            content["features"] = pick(rng, (X[:-1].T, X[0], X.T[None], "text", X.T + 1j))
+            content["features"] = pick(rng, (X[:-1].T, X[:1].T, X.T[None], "text", X.T + 1j))
         case 2:
             content["image_files"] = pick(rng, (np.arange(len(ids)), cells(ids[:-1]), "text"))
         case 3:

@@ -72,6 +72,36 @@ def test_a_cluster_of_this_machine_is_seen_by_this_machine_alone():
     assert 8787 not in {place.port for place in places}  # no dashboard
 
 
+class OneWorker:
+    """Stands in for a client of a cluster with one worker, which has what it is given."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def wait_for_workers(self, n, timeout):
+        pass
+
+    def run(self, function, folder):
+        return {"tcp://worker": self.change(*function(folder))}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda sees, code, has: (False, code, has), "does not see"),
+        (lambda sees, code, has: (sees, "another", has), "aezsl"),
+        (lambda sees, code, has: (sees, code, has | {"numpy": "1.0"}), r"numpy 1\.0"),
+        (lambda sees, code, has: (sees, code, {**has, "python": "3.99"}), r"python 3\.99"),
+        (lambda sees, code, has: (sees, code, {name: has[name] for name in has if name != "scipy"}), "scipy missing"),
+    ],
+)
+def test_a_worker_with_other_code_or_packages_is_refused(change, named):
+    check = cluster_module._check_workers
+    check(OneWorker(lambda *has: has))
+    with pytest.raises(ClusterError, match=named):
+        check(OneWorker(change))
+
+
 @pytest.mark.slow
 def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
     from distributed import Client, LocalCluster

@@ -13,8 +13,8 @@ from kedro_datasets.json import JSONDataset
 from aezsl.cluster import ClusterError
 from aezsl.data.vector_store import VectorStore
 from aezsl.errors import DataError
-from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.runner import DaskRunner, run_node
+from aezsl.whole_pipelines import create_method_pipeline
 from tests.helpers.dying import (
     always_die,
     die_then_sum,

@@ -77,6 +77,13 @@ def test_bad_input_is_refused_by_name(photos, image, labels, named):
     assert named in done.output or repr(named)[1:-1] in done.output
 
 
+def test_labels_that_are_too_long_or_not_utf8_are_refused_by_name(photos, tmp_path):
+    (tmp_path / "labels.txt").write_bytes("Bär\n".encode("latin-1"))
+    done = run("classify", photos / "flower.jpg", "--labels-file", tmp_path / "labels.txt")
+    assert (done.exit_code, "labels.txt" in done.output) == (1, True)
+    assert "1,000" in run("classify", photos / "flower.jpg", "--labels", f"a dog, {'x' * 1_001}").output
+
+
 def test_an_empty_folder_is_refused_by_name(tmp_path):
     done = run("name", tmp_path, "--labels", LABELS)
     assert done.exit_code == 1

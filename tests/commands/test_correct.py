@@ -10,7 +10,7 @@ from aezsl.formats.corrections import CORRECTIONS
 from aezsl.formats.image_folders import read_new_images
 from aezsl.pipelines.predict.nodes import classify
 from aezsl.reporting.names import PredictSettings
-from aezsl.serving.corrected import placed
+from aezsl.serving.classes import placed
 from aezsl.serving.photos import photo_model
 from aezsl.serving.zero_shot import find_classes, name_images
 from tests.helpers.photos import LABELS, run
@@ -37,7 +37,20 @@ def test_photos_worth_a_look_are_listed_but_for_corrected_ones(photos):
     run("correct", photos, "china.jpg", "a temple")
     done = run("correct", photos, "--ask", "--labels", LABELS)
     assert done.exit_code == 0
-    assert [line.split()[0] for line in done.output.splitlines()] == ["flower.jpg"]
+    photo, *pairs = done.output.splitlines()
+    assert photo.split()[0] == "flower.jpg"
+    assert all(line.startswith("mixed up: ") for line in pairs)
+
+
+def test_another_description_shows_the_names_that_it_moves(photos):
+    before = run("name", photos, "--labels", LABELS).output
+    done = run("correct", photos, "--labels", LABELS, "--try", "a flower: a fast red racing car")
+    assert done.exit_code == 0
+    *moved, pair = done.output.splitlines()
+    assert [line.split()[0] for line in moved] == ["flower.jpg"]
+    assert pair.startswith("mixed up before: ")
+    assert run("name", photos, "--labels", LABELS).output == before
+    assert run("correct", photos, "--labels", LABELS, "--try", "a bird: it flies").exit_code == 1
 
 
 def test_corrected_photos_are_taken_over_as_a_collection(photos, tmp_path):

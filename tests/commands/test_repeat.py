@@ -10,8 +10,7 @@ import pytest
 from kedro.io import DataCatalog
 
 from aezsl.commands.repeat import Repeat
-from aezsl.commands.repeat.finished import FinishedMethods, load_mapping
-from aezsl.commands.repeat.runner import parts_by_method
+from aezsl.commands.repeated import FinishedMethods, load_mapping, parts_by_method
 from aezsl.datasets.files import JSONDataset
 from aezsl.errors import DataError
 from tests.helpers.layouts import Xlsa17Files

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aezsl.data.pools import IN_TURN, Cell, check_classes, check_sizes, check_streams, draw_pools, make_cells
+from aezsl.data.draws import IN_TURN, Cell, check_classes, check_sizes, check_streams, draw_pools, make_cells
 from aezsl.errors import DataError, ParameterError
 
 #: 20 classes of 30 to 49 images.

@@ -77,7 +77,7 @@ def test_mapped_features_are_those_in_memory(tables, tmp_path, monkeypatch, step
 def test_long_passes_over_mapped_features_say_how_far_they_are(tables, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("aezsl.data.build.BLOCK", 1)
     monkeypatch.setattr("aezsl.data.build.MANY_BLOCKS", 10)  # of the 12 training images, not of the 8 test images
-    monkeypatch.setattr("aezsl.machine.progress.LINE_INTERVAL", 0.0)
+    monkeypatch.setattr("aezsl.machine.screen.LINE_INTERVAL", 0.0)
     steps = {"features": ["centre", "l2"], "semantics": ["l2"]}
     build_problem(**tables, normalise=steps, store=MappedArrays(tmp_path))
     lines = capsys.readouterr().err.splitlines()

@@ -1,8 +1,12 @@
+import csv
+
 import pandas as pd
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from aezsl.data.spreadsheet import escape_formulas, markdown_cell, unescape_formulas
+from aezsl.data.spreadsheet import escape_formulas, escaped, markdown_cell, unescape_formulas, unescaped
 from aezsl.datasets.files import TableDataset
 from tests.helpers import ROOT
 
@@ -35,6 +39,18 @@ def test_excel_knows_the_letters_of_predicted_names(tmp_path):
 
 def test_escaping_is_undone_exactly():
     pd.testing.assert_frame_equal(unescape_formulas(escape_formulas(TABLE)), TABLE, check_dtype=False)
+
+
+@given(st.text(alphabet="=+-@'a ,;\t\r\n\"\u200b\uff1d", max_size=12), st.sampled_from(",;\t"))
+@example("a;=1+1", ";")
+@example('a;"=1', ";")
+@example("a\n=1", ",")
+def test_wherever_a_spreadsheet_splits_no_cell_is_a_formula(text, separator):
+    assert unescaped(escaped(text)) == text
+    written = pd.DataFrame({"image": ["a.jpg"], "name": [escaped(text)], "share": [0.5]}).to_csv(index=False)
+    for line in csv.reader(written.splitlines(), delimiter=separator):
+        for cell in line:
+            assert not cell.strip(' \t\r\n"\u200b').startswith(("=", "+", "-", "@", "\uff1d")), written
 
 
 @pytest.mark.parametrize(

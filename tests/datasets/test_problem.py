@@ -9,7 +9,7 @@ from aezsl.arrays import unit_rows
 from aezsl.data.mapped_arrays import MappedArrays
 from aezsl.data.normalise import Normaliser, fit_normaliser
 from aezsl.data.problem import Problem
-from aezsl.datasets.problem import ARRAYS, ProblemDataset, RecipeDataset
+from aezsl.datasets.models import ARRAYS, ProblemDataset, RecipeDataset
 from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic
 

@@ -10,7 +10,6 @@ import pytest
 from aezsl.encoders.knowledge import NamedClassifiers, label_vectors, load_knowledge, seen_classifiers
 from aezsl.encoders.knowledge import heads as of_networks
 from aezsl.encoders.knowledge.heads import named_classifiers
-from aezsl.encoders.knowledge.labels import plain_label
 from aezsl.encoders.knowledge.named import found_by_name, groups_of, imagenet_classes, upwards, wordnet
 from aezsl.encoders.knowledge.vectors import kept_vectors
 from aezsl.errors import DataError, ParameterError
@@ -216,16 +215,3 @@ def test_groups_of_labels_are_classes_above_them_that_are_not_too_wide():
     assert found["animal"] == [0, 1, 2, 3]
     assert "object" not in found
     assert groups_of(["", ""]) is None
-
-
-@pytest.mark.parametrize(
-    "label",
-    ["red fox", "a red fox", "The Red Fox", "RED FOX", "red_fox", "a photo of a red fox.", "Picture of red  fox"],
-)
-def test_a_label_is_the_same_however_it_is_written(label):
-    assert plain_label(label) == "red fox"
-
-
-@pytest.mark.parametrize("label", ["Katze", "Keks", "pants", "the", "_", "ein Hund", "狐狸", "puppies, dogs"])
-def test_words_of_other_languages_plurals_and_what_is_nothing_else_stay(label):
-    assert plain_label(label) == label

@@ -4,6 +4,7 @@ import pytest
 
 from aezsl.data.normalise import Normaliser
 from aezsl.encoders.images.backbones import make_backbone
+from aezsl.encoders.images.settings import ExtractionSettings, named_backbones
 from aezsl.errors import DataError
 from aezsl.methods import UNPAIRED, make_method
 from aezsl.serving.model_file import load_trained, save_trained
@@ -95,6 +96,17 @@ def test_the_backbone_must_be_that_of_training():
     assert named.config["backbone"] == "efficientnet_lite0"
     with pytest.raises(DataError):
         from_file.make_encoder("efficientnet_lite0+resnet18")
+
+
+def test_new_images_are_seen_in_the_precision_of_training():
+    settings = ExtractionSettings(precision="int8")
+    parts = [{key: value for key, value in one.items() if key != "path"} for one in named_backbones(settings)]
+    fingerprint = make_backbone("efficientnet_lite0", precision="int8").fingerprint
+    recipe = make_recipe(backbone={"parts": parts, "fingerprint": fingerprint})[0]
+    recipe.check()
+    assert recipe.make_encoder().vectors.fingerprint == fingerprint
+    with pytest.raises(DataError):
+        make_recipe(backbone={"parts": [parts[0] | {"precision": "int4"}], "fingerprint": ""})[0].check()
 
 
 def test_no_steps_change_nothing():

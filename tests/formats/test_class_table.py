@@ -29,6 +29,8 @@ def load(root):
         (HEADER + "dog,seen,x\ncat,unseen,y\n", ["dog"]),
         (HEADER + "cats,seen,x\ndog,unseen,y\n", ["cat", "cats"]),
         (HEADER + "cat,seen,x\ndog,unseen,x\n", ["'cat'", "'dog'"]),
+        (HEADER + "cat,seen,a x\ndog,unseen,A  x\n", ["'cat'", "'dog'"]),
+        (HEADER + "\u200e,seen,x\ndog,unseen,y\n", ["line 2"]),
         (HEADER + "cat,seen,x\ndog,unseen,a\x07b\n", ["'dog'", "x07"]),
         (HEADER + f"cat,seen,x\ndog,unseen,{'a' * 100_001}\n", ["'dog'", "100,000"]),
         (HEADER + f"cat,seen,x\n{'d' * 1_001},unseen,y\n", ["1,000"]),

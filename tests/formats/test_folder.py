@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aezsl.formats.class_table import TEXT_COLUMNS, folder_of
+from aezsl.formats.class_table import TEXT_COLUMNS
 from aezsl.formats.folder import Folder
+from aezsl.formats.names import folder_of
 from tests.helpers.layouts import write_folder
 from tests.helpers.trees import folder, quick, refused, touch, words, write
 

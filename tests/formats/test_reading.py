@@ -3,8 +3,7 @@
 import pytest
 import scipy.io
 
-from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.reading import SPLITS, find_list, read_names
+from aezsl.formats.reading import SPLITS, BenchmarkFormat, find_list, read_names
 from tests.helpers.trees import reference, refused
 
 SIZES = {"cub_standard": 50, "cub_proposed": 50, "sun_paper": 10, "awa2_proposed": 10}

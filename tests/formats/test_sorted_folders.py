@@ -1,4 +1,7 @@
+import errno
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -6,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aezsl.errors import DataError
-from aezsl.formats.sorted_folders import JOURNAL, sort_files, sorted_places, undo_moves
+from aezsl.errors import DataError, StorageError
+from aezsl.formats.sorted_folders import JOURNAL, finish_moves, sort_files, sorted_places, undo_moves
 
 
 def photos(folder: Path, n: int = 6) -> dict[str, str]:
@@ -92,13 +95,57 @@ sorted_folders.sort_files(Path(sys.argv[1]), files, "move")
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [1, 2, 3, 5, 8])
-def test_a_kill_loses_no_photo(tmp_path, at):
+@pytest.fixture(params=[1, 2, 4, 6, 9])
+def killed(tmp_path, request):
+    """A move that was killed at one of its steps."""
     files = photos(tmp_path / "in")
     (tmp_path / "plan").write_text("\n".join(f"{place}\t{file}" for place, file in files.items()))
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "out"), str(tmp_path / "plan"), str(at)]
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "out"), str(tmp_path / "plan"), str(request.param)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     assert contents(tmp_path) == [f"photo {i}".encode() for i in range(6)]
-    undo_moves(tmp_path / "out")
+    return files
+
+
+@pytest.mark.slow
+def test_a_kill_loses_no_photo(tmp_path, killed):
+    if (tmp_path / "out" / JOURNAL).exists():  # else nothing was moved
+        undo_moves(tmp_path / "out")
     assert contents(tmp_path / "in") == [f"photo {i}".encode() for i in range(6)]
+
+
+@pytest.mark.slow
+def test_what_a_killed_run_had_planned_is_finished(tmp_path, killed):
+    if not finish_moves(tmp_path / "out"):  # it had not begun
+        sort_files(tmp_path / "out", killed, "move")
+    assert {place for place in killed if (tmp_path / "out" / place).is_file()} == set(killed)
+    assert list((tmp_path / "in").iterdir()) == []
+    assert finish_moves(tmp_path / "out") == 0
+    (tmp_path / "in" / "0.jpg").write_bytes(b"another photo of that name")
+    assert finish_moves(tmp_path / "out") == 0
+    assert contents(tmp_path / "in") == [b"another photo of that name"]
+
+
+@pytest.mark.parametrize("how", ["copies", "links"])
+def test_what_was_stopped_may_be_typed_again(tmp_path, how):
+    files = photos(tmp_path / "in")
+    sort_files(tmp_path / "out", dict(list(files.items())[:3]), how)
+    sort_files(tmp_path / "out", files, how)
+    assert contents(tmp_path / "out") == [f"photo {i}".encode() for i in range(6)]
+    (tmp_path / "out" / next(iter(files))).unlink()
+    (tmp_path / "out" / next(iter(files))).write_bytes(b"another")
+    with pytest.raises(DataError):
+        sort_files(tmp_path / "out", files, how)
+
+
+def test_a_full_disk_leaves_no_part_of_a_copy(tmp_path, monkeypatch):
+    def full(source, target):
+        Path(target).write_bytes(b"pho")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    files = photos(tmp_path / "in")
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copy2", full)
+        with pytest.raises(StorageError, match=re.escape(str(tmp_path / "out" / next(iter(files))))):
+            sort_files(tmp_path / "out", files, "copies")
+    sort_files(tmp_path / "out", files, "copies")
+    assert contents(tmp_path / "out") == [f"photo {i}".encode() for i in range(6)]

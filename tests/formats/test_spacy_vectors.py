@@ -6,7 +6,7 @@ import pytest
 
 from aezsl.encoders.texts.semantics import embed_classes, semantics_fingerprint
 from aezsl.errors import DataError
-from aezsl.formats.spacy_vectors import is_spacy_folder, read_int_map, read_spacy_vectors, vectors_place, word_hash
+from aezsl.formats.word_vectors import is_spacy_folder, read_int_map, read_spacy_vectors, vectors_place, word_hash
 
 
 def packed(number):

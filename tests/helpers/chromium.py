@@ -11,9 +11,31 @@ import uvicorn
 
 from aezsl.app.library import Library
 from aezsl.app.server import make_app
-from aezsl.serving.connections import HOST
+from aezsl.serving.server import HOST
 
 BROWSER, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), shutil.which("chromedriver")
+
+#: A transfer as the browser makes it of files that are dropped or pasted: red ones, each of its own shade.
+TRANSFER = """
+const [selector, kind, number, done] = arguments;
+(async () => {
+  const transfer = new DataTransfer();
+  for (let i = 0; i < number; i += 1) {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 8, height: 8 });
+    const brush = canvas.getContext("2d");
+    brush.fillStyle = `rgb(${200 + i}, 0, ${200 + i})`;
+    brush.fillRect(0, 0, 8, 8);
+    const content = await new Promise((resolve) => canvas.toBlob(resolve));
+    transfer.items.add(new File([content], `${kind}-${i}.png`, { type: "image/png" }));
+  }
+  const about = { bubbles: true, cancelable: true };
+  const event = kind === "paste"
+    ? new ClipboardEvent(kind, { ...about, clipboardData: transfer })
+    : new DragEvent(kind, { ...about, dataTransfer: transfer });
+  document.querySelector(selector).dispatchEvent(event);
+  done();
+})();
+"""
 
 
 def require_chromium():

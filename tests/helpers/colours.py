@@ -31,6 +31,10 @@ COLOURS = {
 ADDRESS = "http://127.0.0.1:7860"
 TEXT = [{"kind": "bag_of_words"}]
 
+#: A model that was trained on colours, and the classes that it has not seen.
+MODEL = "colours/eszsl"
+NEW = [[name, text] for name, (role, text, _) in COLOURS.items() if role == "unseen"]
+
 
 def picture(name, shade=0):
     """The content of a photo of a class."""
@@ -89,3 +93,23 @@ def make_place(folder, methods=("eszsl",), sources=TEXT):
         (folder / "06_models" / "colours" / method).mkdir(parents=True)
         save_trained(folder / "06_models" / "colours" / method / "model.npz", TrainedModel(model, recipe))
     return Place(folder, folder / "06_models" / "colours", tables, methods[0])
+
+
+def ask(page, question, status=200, **about):
+    answer = page.post(f"/api/{question}", json={"model": MODEL, **about})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def send(page, content, model=MODEL, status=200):
+    answer = page.post(f"/api/photo?model={model}", content=content)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def refused(page, question, **about):
+    return ask(page, question, status=400, **about)["error"]
+
+
+def best(page, photo, classes, **about):
+    return [answer["names"][0] for answer in ask(page, "scores", photos=[photo], classes=classes, **about)["answers"]]

@@ -17,7 +17,7 @@ from aezsl.methods import method_class
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.pipelines.sensitivity.nodes import SensitivitySettings
 from aezsl.reporting.gallery import GallerySettings
-from aezsl.selection import SelectionStore
+from aezsl.selection import SelectionStore, SelectionStores
 from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_synthetic
 
@@ -87,6 +87,7 @@ def run(pipeline, problem, methods, prefix="", n_values=1, runner=None, stores=N
         "candidates": Candidates(),
         f"{prefix}problem_recipe": recipe or make_recipe()[0],
         "images": pd.DataFrame({"image_id": problem.test_ids, "path": "nowhere.png"}),
+        "selections": SelectionStores(mkdtemp(), "{}/selection.csv"),
     }
     used = pipeline.inputs()
     stored = (".selection", ".confidence_scores")

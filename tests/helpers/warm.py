@@ -11,7 +11,9 @@ import json
 import os
 import runpy
 import signal
+import socket
 import sys
+import threading
 import time
 
 LIBRARIES = (
@@ -44,13 +46,32 @@ def become(job):
     ):
         os.dup2(os.open(path, flags), number)
     sys.path.insert(0, job["folder"])
+    if "full_from" in job or job["arguments"][0] == "app":
+        sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     if "full_from" in job:
-        sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
         from tests.campaign.disks import refuse_writes
 
         refuse_writes(job["folder"], job["full_from"], os.open(job["count"], os.O_WRONLY))
-    sys.argv = ["kedro", *job["arguments"]]
-    runpy.run_module("kedro", run_name="__main__", alter_sys=True)
+    program, *arguments = job["arguments"]
+    if program == "aezsl":
+        sys.argv = [program, *arguments]
+        from aezsl.console import main
+
+        return main()
+    sys.argv = ["kedro", program, *arguments]
+    if program == "app":  # nobody looks at the page but who teaches it
+        sys.argv.append(f"--port={free_port()}")
+        from tests.campaign.kills import teach
+
+        threading.Thread(target=teach, daemon=True).start()
+    return runpy.run_module("kedro", run_name="__main__", alter_sys=True)
+
+
+def free_port():
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def wait_until_used(child, seconds):
@@ -78,7 +99,7 @@ def serve():
         if child == 0:
             return become(job)
         if job.get("signal"):
-            wait_until_used(child, job["after"])
+            time.sleep(job["after"]) if job["clock"] else wait_until_used(child, job["after"])
             os.kill(child, job["signal"])
         _, status, used = os.wait4(child, 0)
         print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, flush=True)

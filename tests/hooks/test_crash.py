@@ -13,7 +13,7 @@ from kedro.io import DatasetError
 
 from aezsl.errors import DataError
 from aezsl.hooks import crash
-from aezsl.machine import console
+from aezsl.machine import screen
 from aezsl.methods import make_method
 from aezsl.methods.shared.ranking_sgd import compatibilities
 
@@ -73,7 +73,7 @@ def test_errors_of_the_disk_the_memory_and_ctrl_c_end_in_a_sentence(hook, capsys
     full = OSError(errno.ENOSPC, "no space", "/data/model.npz")
     for error, words in (
         (raised(DatasetError("Failed while saving"), full), "/data/model.npz"),
-        (raised(RuntimeError("MLflow"), refused_by_sqlite(tmp_path)), "MLflow's runs"),
+        (raised(RuntimeError("MLflow"), refused_by_sqlite(tmp_path)), "MLflow keeps runs"),
         (MemoryError("Unable to allocate 3 TiB"), "3 TiB"),
         (KeyboardInterrupt(), "same command"),
     ):
@@ -86,7 +86,7 @@ def test_errors_of_the_disk_the_memory_and_ctrl_c_end_in_a_sentence(hook, capsys
 def test_a_log_that_cannot_be_written_is_told_once(tmp_path, monkeypatch, capsys):
     handler = RotatingFileHandler(tmp_path / "missing" / "info.log", delay=True)
     monkeypatch.setattr(logging.getLogger(), "handlers", [logging.NullHandler(), handler])
-    console.install()
+    screen.install()
     for _ in range(2):
         logging.getLogger("aezsl.test").warning("a line")
     (told,) = capsys.readouterr().err.splitlines()

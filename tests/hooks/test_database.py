@@ -18,7 +18,7 @@ import pytest
 from aezsl.errors import NotReadyError
 from aezsl.hooks import database as tracking
 from aezsl.hooks.database import HOST, PID, STARTED, VIEW, prepare_database, save_view, sign_run
-from aezsl.hooks.tracked import TrackedRun
+from aezsl.hooks.mlflow_run import TrackedRun
 from aezsl.machine.processes import Process
 
 pytestmark = pytest.mark.slow  # making MLflow's tables takes seconds

@@ -11,32 +11,32 @@ from aezsl.encoders.texts import encoder
 from aezsl.errors import DataError
 from aezsl.hooks.closing import Closing
 from aezsl.hooks.crash import make_hook
-from aezsl.machine import console, progress
-from aezsl.machine.console import ON_SCREEN, VERBOSE, OnScreen
+from aezsl.machine import screen
+from aezsl.machine.screen import ON_SCREEN, VERBOSE, OnScreen
 from aezsl.methods import make_method
 from aezsl.selection import cross_validate
 
 
 @pytest.fixture
 def lines(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "LINE_INTERVAL", 0.0)
+    monkeypatch.setattr(screen, "LINE_INTERVAL", 0.0)
     return lambda: capsys.readouterr().err.splitlines()
 
 
 def test_without_a_terminal_every_tenth_is_a_line(lines):
-    assert list(progress.progress_bar(range(1000), desc="features")) == list(range(1000))
+    assert list(screen.progress_bar(range(1000), desc="features")) == list(range(1000))
     assert lines() == [f"features: {p}% ({10 * p:,} of 1,000)" for p in range(10, 101, 10)]
 
 
 def test_what_was_done_before_is_said_first(lines):
-    with progress.progress_bar(total=10, initial=8, desc="features") as bar:
+    with screen.progress_bar(total=10, initial=8, desc="features") as bar:
         bar.update(2)
     assert lines() == ["features: 8 of 10 are there already", "features: 100% (10 of 10)"]
 
 
 def test_short_work_and_switched_off_bars_say_nothing(capsys):
     for options in ({}, {"disable": True, "initial": 1}):
-        list(progress.progress_bar(range(20), desc="quick", **options))
+        list(screen.progress_bar(range(20), desc="quick", **options))
     assert capsys.readouterr().err == ""
 
 
@@ -74,21 +74,21 @@ def open_terminal(monkeypatch):
 
 def test_a_bar_on_a_terminal_leaves_nothing_behind(monkeypatch):
     terminal = open_terminal(monkeypatch)
-    list(progress.progress_bar(range(3), desc="known features", mininterval=0))
+    list(screen.progress_bar(range(3), desc="known features", mininterval=0))
     assert "known features: 100%" in terminal.getvalue()
     assert terminal.shown == [""]
 
 
 def test_a_terminal_has_one_bar_at_a_time_and_lines_stand_above_it(monkeypatch):
     terminal = open_terminal(monkeypatch)
-    with progress.progress_bar(total=2, desc="selecting uda") as bar:
-        with progress.progress_bar(total=2, desc="selecting sms", mininterval=0) as other:
+    with screen.progress_bar(total=2, desc="selecting uda") as bar:
+        with screen.progress_bar(total=2, desc="selecting sms", mininterval=0) as other:
             other.update()
-        progress.say("1.2 s  sms: select parameters")
+        screen.say("1.2 s  sms: select parameters")
         bar.update()
     assert "selecting sms" not in terminal.getvalue()
     assert terminal.shown == ["1.2 s  sms: select parameters", ""]
-    with progress.progress_bar(total=2, desc="selecting sms"):
+    with screen.progress_bar(total=2, desc="selecting sms"):
         assert "selecting sms" in terminal.getvalue()
 
 
@@ -105,8 +105,8 @@ def test_a_warning_is_one_line_and_a_result_its_text(monkeypatch, capsys):
     rich.addFilter(lambda record: record.name != "kedro.runner")  # somebody else's
     root.addHandler(rich)
     monkeypatch.setattr(logging, "getLogger", lambda: root)
-    console.install()
-    console.install()  # a second time changes nothing
+    screen.install()
+    screen.install()  # a second time changes nothing
     root.warning("%s", "points tie " * 20)
     root.info("a table\nof two lines", extra=ON_SCREEN)
     root.info("chatter")
@@ -134,8 +134,8 @@ def test_many_descriptions_are_a_bar_of_ours(lines, monkeypatch, tmp_path):
 def followed(tmp_path, monkeypatch):
     """What another program reads of how far a run is."""
     monkeypatch.chdir(tmp_path)  # where tracebacks go
-    monkeypatch.setenv(progress.PROGRESS_FILE, str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_reported", {})
+    monkeypatch.setenv(screen.PROGRESS_FILE, str(tmp_path / "progress.json"))
+    monkeypatch.setattr(screen, "_reported", {})
     return lambda: json.loads((tmp_path / "progress.json").read_text())
 
 
@@ -154,8 +154,8 @@ def test_a_run_says_in_a_file_how_far_it_is_and_why_it_ended(followed, capsys):
 
 
 def test_nobody_follows_where_no_file_is_named_and_a_bad_place_ends_nothing(followed, monkeypatch, tmp_path):
-    monkeypatch.setenv(progress.PROGRESS_FILE, "/proc/nowhere/progress.json")
-    progress.report(done=1)
-    monkeypatch.delenv(progress.PROGRESS_FILE)
-    progress.report(done=2)
+    monkeypatch.setenv(screen.PROGRESS_FILE, "/proc/nowhere/progress.json")
+    screen.report(done=1)
+    monkeypatch.delenv(screen.PROGRESS_FILE)
+    screen.report(done=2)
     assert list(tmp_path.iterdir()) == []

@@ -40,7 +40,7 @@ def test_every_parameter_is_explained_by_the_class(name):
     """By its own docstring, or by that of a class whose parameters it takes over."""
     sources = [*method_class(name).__mro__]
     if base := METHODS[name].refines:
-        sources += [method_class(name).stage, method_class(base)]
+        sources += [*method_class(name).stage.__mro__, method_class(base)]
     text = "\n".join(source.__doc__ or "" for source in sources)
     explained = {word for line in re.findall(r"^ +([\w, ]+) : \S", text, re.MULTILINE) for word in line.split(", ")}
     assert set(method_class(name)().get_params()) <= explained

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from aezsl.pipeline_registry import create_variant_pipeline
 from aezsl.pipelines import reporting
 from aezsl.reporting.weightings import VARIANTS, Variant
+from aezsl.whole_pipelines import create_variant_pipeline
 from tests.helpers.problems import make_problem, run
 
 METHODS = ["eszsl", "adaptive_eszsl", "aezsl_sim", "aezsl"]

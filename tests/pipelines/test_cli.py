@@ -128,7 +128,7 @@ def test_the_tour_shows_the_images_of_the_run(project):
     (tour,) = NOTEBOOKS
     text, pictures = run_notebook(tour, project.folder)
     assert "17 unseen classes" in text
-    assert pictures == 3
+    assert pictures == 4
 
 
 @pytest.fixture

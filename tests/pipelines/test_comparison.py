@@ -7,9 +7,9 @@ from kedro.pipeline import Pipeline
 from kedro.runner import ThreadRunner
 
 from aezsl.methods import METHODS, UNPAIRED
-from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines import reporting
 from aezsl.selection import search
+from aezsl.whole_pipelines import create_method_pipeline
 from tests.helpers.pipelines import registered
 from tests.helpers.problems import make_problem, run
 from tests.helpers.recipes import make_recipe

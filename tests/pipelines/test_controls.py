@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from aezsl.data.normalise import Normaliser, join_step
-from aezsl.pipeline_registry import create_control_pipeline, create_method_pipeline
 from aezsl.pipelines import reporting
 from aezsl.reporting import controls
 from aezsl.reporting.controls import CONTROLS, METHOD, controlled_problem, in_a_sentence
+from aezsl.whole_pipelines import create_control_pipeline, create_method_pipeline
 from tests.helpers.problems import make_problem, make_raw, run
 from tests.helpers.recipes import make_recipe
 
@@ -68,6 +68,19 @@ def test_what_every_control_puts_in_place_of_descriptions(monkeypatch):
     controlled_problem(problem, with_text, "scrambled")
     assert {tuple(sorted(text.split())) for text in said[21:]} == {("fruit", "red", "round")}
     assert len(set(said[21:])) > 1
+
+
+def test_sentences_of_others_are_scrambled_too(monkeypatch):
+    problem, said = make_problem("zsl"), []
+    recipe = recipe_of(problem)
+    recipe = dataclasses.replace(recipe, sources=[{"kind": "text", "descriptions": "gloss"}])
+    monkeypatch.setattr(controls, "with_fingerprints", lambda sources: sources)
+    monkeypatch.setattr(controls, "embed_classes", lambda classes, _: said.extend(classes["text"]) or np.eye(21))
+    monkeypatch.setattr(
+        controls, "written_sentences", lambda _, classes: {name: [f"it is {name}"] for name in classes["class_name"]}
+    )
+    controlled_problem(problem, recipe, "scrambled")
+    assert sorted(said[0].split()) == sorted(["it", "is", "seen", "0"])
 
 
 def test_sources_are_joined_no_more(monkeypatch):

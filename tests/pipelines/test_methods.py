@@ -11,10 +11,10 @@ from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import METRICS, ConfidenceOutcome
 from aezsl.methods import METHODS, UNPAIRED, make_method
-from aezsl.pipeline_registry import create_method_pipeline
 from aezsl.pipelines.sensitivity import create_pipeline as create_sensitivity_pipeline
 from aezsl.reporting.explanations import QualitativeSettings, explain_cases, explain_mapping
 from aezsl.selection import SelectionSettings, SelectionStore, search, select_parameters
+from aezsl.whole_pipelines import create_method_pipeline
 from tests.helpers.problems import make_problem, run
 from tests.helpers.quick import slow_unless_quick
 from tests.synthetic import make_synthetic

@@ -10,7 +10,7 @@ from aezsl.kinds import Count, Positive
 from aezsl.methods import METHODS, Entry, LinearClassifier
 from aezsl.methods.core.history import LabelHistory
 from aezsl.methods.core.transductive import TransductiveMethod
-from aezsl.pipeline_registry import create_method_pipeline
+from aezsl.whole_pipelines import create_method_pipeline
 from tests.helpers.problems import make_problem, run
 
 

@@ -10,7 +10,7 @@ from aezsl.encoders.texts.semantics import EmbeddingSettings
 from aezsl.errors import DataError
 from aezsl.hooks.checks import Checks
 from aezsl.methods import METHODS, UNPAIRED, method_class
-from aezsl.pipeline_registry import create_method_pipeline
+from aezsl.whole_pipelines import create_method_pipeline
 from tests.helpers.problems import make_problem, run
 from tests.helpers.recipes import make_recipe
 from tests.synthetic import make_pair

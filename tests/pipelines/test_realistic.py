@@ -75,6 +75,16 @@ def test_the_whole_pool_is_what_a_run_of_the_method_has(draws):
     assert (sizes == 1).all(axis=None)
 
 
+def test_what_is_carried_along_changes_streams_alone(tmp_path, draws):
+    carried = measure(tmp_path, SETTINGS.model_copy(update={"carry": True, "methods": "eszsl_t", "batches": "20"}))[0]
+    both = draws.merge(carried, on=["method", "classes", "size", "stream", "draw"], suffixes=("", "_carried"))
+    both = both[both["state"] == "run"]
+    same = both["accuracy"] == both["accuracy_carried"]
+    assert same[~both["stream"]].all()
+    assert not same[both["stream"]].all()
+    assert (both["base"] == both["base_carried"]).all()
+
+
 def test_an_interrupted_run_goes_on_where_it_was(folder, draws, monkeypatch):
     fitted = []
     monkeypatch.setattr(nodes.Measured, "fitted", lambda self: fitted.append(self.name) or _fit(self))

@@ -6,8 +6,9 @@ import mlflow
 import pytest
 
 from aezsl.hooks.checks import Checks
-from aezsl.pipeline_registry import TABLE, create_method_pipeline
+from aezsl.pipeline_registry import TABLE
 from aezsl.pipelines import reporting
+from aezsl.whole_pipelines import create_method_pipeline
 from tests.helpers.pipelines import registered
 from tests.helpers.problems import make_problem, run
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from aezsl.reporting.expectations import alike_pairs, describe_alike
+from aezsl.reporting.summary import alike_pairs, describe_alike
 
 
 def test_pairs_are_alike_that_are_nearer_than_any_two_seen_classes():

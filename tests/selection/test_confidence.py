@@ -56,7 +56,10 @@ def test_the_confidence_of_validation_images_is_what_to_expect(problem, store, t
     sure, right, shares = [], [], []
     for held_out in problem_folds(problem, SELECTION):
         training, (X, y, S) = class_split(problem.X_train, problem.y_train, problem.S_seen, held_out)
-        ranking = make_method("eszsl", **chosen).fit(*training).rank(X, S, len(S))
+        X_learnt, y_learnt, S_learnt = training
+        learnt = ~held_out_mask(y_learnt, CALIBRATION.seen_test_fraction, SELECTION.seed)
+        method = make_method("eszsl", **chosen).fit(X_learnt[learnt], y_learnt[learnt], S_learnt)
+        ranking = method.rank(X, S, len(S))
         sure += probabilities(ranking, found.temperature)[:, 0].tolist()
         right += (ranking.classes[:, 0] == y).tolist()
         shares += [np.mean(ranking.classes[y == c, 0] == c) for c in range(len(S))]
@@ -71,8 +74,8 @@ def test_the_confidence_of_validation_images_is_what_to_expect(problem, store, t
 def test_what_was_chosen_on_one_fold_is_measured_on_others(problem):
     one = SELECTION.model_copy(update={"n_folds": 1, "fraction": 0.2})
     (chosen_on,), folds = problem_folds(problem, one), fresh_folds(problem, one)
-    assert len(folds) == 3
-    assert len(np.unique(np.concatenate([chosen_on, *folds]))) == 4 * len(chosen_on)
+    assert len(folds) == 2
+    assert len(np.unique(np.concatenate([chosen_on, *folds]))) == 3 * len(chosen_on)
     half = one.model_copy(update={"fraction": 0.6})  # which leaves no other fold of that size
     np.testing.assert_array_equal(fresh_folds(problem, half), problem_folds(problem, half))
 
@@ -80,8 +83,7 @@ def test_what_was_chosen_on_one_fold_is_measured_on_others(problem):
 def test_what_was_calibrated_is_taken_over_until_something_changes(problem, store, monkeypatch):
     first = calibrated(problem, {"gamma": 1.0}, store)
     with monkeypatch.context() as patch:
-        patch.setattr("aezsl.selection.confidence._among_unseen", None)
-        patch.setattr("aezsl.selection.confidence._among_all", None)
+        patch.setattr("aezsl.selection.confidence._validate", None)
         assert calibrated(problem, {"gamma": 1.0}, store) == first
     other = calibrated(problem, {"gamma": 1.0}, store, none_share=0.0)
     assert (other.temperature, other.threshold) == (pytest.approx(first.temperature), 0.0)

@@ -92,3 +92,23 @@ def test_attributes_of_json_are_those_of_a_table():
 def test_what_cannot_be_meant_is_refused(given, named):
     with pytest.raises(DataError, match=named):
         class_table(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        (["a\ud800", "dog"], r"a\\ud800"),
+        ('["a\\ud800", "dog"]', r"a\\ud800"),
+        ("class_name,description\na\ud800,x\nb,y", "line 2"),
+        ([{"class_name": "a", "x\ud800": 1}, {"class_name": "b", "x\ud800": 2}], r"x\\ud800"),
+        ([{"class_name": "a", "group": "g\ud800"}, {"class_name": "b", "group": "g"}], "group of 'a'"),
+        ({"a": "x\x00", "b": "y"}, "'a'"),
+        ({"a": "x" * 100_001, "b": "y"}, "'a'"),
+        (["x" * 1_001, "b"], "1,000"),
+        ({"a": "red  fox", "b": "Red fox"}, "'a' and 'b'"),
+    ],
+)
+def test_texts_that_people_do_not_write_are_refused_by_name(given, part):
+    with pytest.raises(DataError, match=part) as refused:
+        class_table(given)
+    str(refused.value).encode()  # it can be printed

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from aezsl.data.normalise import fit_normaliser
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import Confidence, Stacking
 from aezsl.evaluation.expectation import Expectation
@@ -243,6 +244,16 @@ def test_a_parameter_that_is_a_list_is_kept(tmp_path):
     classifier = model.adapt(recipe.semantics(data.S_new), recipe.features(data.X_new))
     save_classifier(tmp_path / "classifier.npz", classifier)
     np.testing.assert_array_equal(load_classifier(tmp_path / "classifier.npz").labels, classifier.labels)
+
+
+def test_a_model_whose_sources_were_joined_is_loaded(tmp_path):
+    recipe, data = make_recipe()
+    width = data.S.shape[1] // 2
+    joined, S = fit_normaliser([f"mean@0:{width},{width}:{2 * width}", "centre", "l2"], data.S)
+    recipe = replace(recipe, semantics=joined)
+    model = make_method("eszsl").fit(recipe.features(data.X), data.y, S)
+    save_trained(tmp_path / "model.npz", TrainedModel(model, recipe))
+    assert load_trained(tmp_path / "model.npz").model.n_semantics_in_ == width
 
 
 def test_relative_names_are_found_from_where_the_model_lies(tmp_path, trained, monkeypatch):

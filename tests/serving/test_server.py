@@ -1,12 +1,15 @@
 """``aezsl serve``: who is refused before anything is read, what is counted, and what happens when a worker dies."""
 
 import asyncio
+import errno
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
 from http.client import HTTPConnection
 
 import psutil
@@ -17,9 +20,8 @@ from starlette.testclient import TestClient
 from aezsl.errors import DataError
 from aezsl.methods import make_method
 from aezsl.serving import server
-from aezsl.serving.connections import HOST, TooLargeError, read_bounded
 from aezsl.serving.model_file import load_trained, save_trained
-from aezsl.serving.server import ServeSettings, make_app
+from aezsl.serving.server import HOST, ServeSettings, TooLargeError, make_app, read_bounded
 from aezsl.serving.service import ServedModel
 from aezsl.serving.trained import TrainedModel
 from aezsl.serving.zero_shot import find_model
@@ -69,6 +71,16 @@ def test_a_request_has_names_which_model_gave_them_one_line_and_counts(client, m
     assert counted["aezsl_probability_total"] == pytest.approx(sum(line["probability"] for line in predictions))
     assert counted['aezsl_request_seconds_bucket{le="+Inf"}'] == counted["aezsl_request_seconds_count"] == 2
     assert any(metadata["version"] in name for name in counted if name.startswith("aezsl_model_info"))
+
+
+def test_a_log_that_cannot_be_written_is_told_once_and_answers_go_on(client, monkeypatch, caplog):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("builtins.print", full)
+    assert [client.post("/invocations", json=GOOD).status_code for _ in range(3)] == [200] * 3
+    assert len(caplog.records) == 1
+    assert counts(client)["aezsl_images_total"] == 3
 
 
 def test_probes_tell_whether_the_process_lives_and_whether_the_model_answers(client, monkeypatch, capsys):
@@ -153,18 +165,27 @@ def test_a_worker_that_dies_is_replaced_and_what_it_counted_is_kept(model_file):
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-c", "from aezsl.console import main; main()", "serve", str(model_file)]
+    # A worker may take as long as it likes to give a sign of life: what is dead gives none, which is known at once.
+    program = "from aezsl.serving import server; server.SIGN_SECONDS = 600; from aezsl.console import main; main()"
+    command = [sys.executable, "-c", program, "serve", str(model_file)]
     with subprocess.Popen(
         [*command, f"--port={port}"], env=environment(), stdout=subprocess.PIPE, text=True
     ) as process:
-        assert "eszsl" in process.stdout.readline()
-        assert ask(port, "/invocations", json.dumps(GOOD))[0] == 200
-        (worker,) = (child for child in psutil.Process(process.pid).children() if "spawn_main" in str(child.cmdline()))
-        worker.send_signal(signal.SIGKILL)
-        worker.wait(10)
-        assert ask(port, "/invocations", json.dumps(GOOD))[0] == 200  # who comes meanwhile waits
-        told = ask(port, "/metrics")[1]
-        assert re.search(r"aezsl_workers_started_total 2\n", told)
-        assert re.search(r"aezsl_images_total 2\.0\n", told)
-        process.terminate()
-        assert process.wait(30) == 0
+        try:
+            assert "eszsl" in process.stdout.readline()
+            assert ask(port, "/invocations", json.dumps(GOOD))[0] == 200
+            assert re.search(r"aezsl_images_total 1\.0\n", ask(port, "/metrics")[1])
+            children = psutil.Process(process.pid).children()
+            (worker,) = (child for child in children if "spawn_main" in str(child.cmdline()))
+            worker.send_signal(signal.SIGSTOP)
+            time.sleep(1.2)  # by now it is waited for
+            worker.send_signal(signal.SIGKILL)
+            worker.wait(10)
+            assert ask(port, "/invocations", json.dumps(GOOD))[0] == 200  # who comes meanwhile waits
+            told = ask(port, "/metrics")[1]
+            assert re.search(r"aezsl_workers_started_total 2\n", told)
+            assert re.search(r"aezsl_images_total 2\.0\n", told)
+            process.terminate()
+            assert process.wait(30) == 0
+        finally:
+            process.kill()

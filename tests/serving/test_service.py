@@ -242,7 +242,7 @@ def test_other_models_are_asked_as_ever(tmp_path):
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
-    from aezsl.serving.mlflow_server import read_requests_first
+    from aezsl.serving.service import read_requests_first
 
     class Other(mlflow.pyfunc.PythonModel):
         def predict(self, context, model_input, params=None):

@@ -14,7 +14,7 @@ from aezsl.data.spreadsheet import escape_formulas
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NONE_OF_THESE, NOTHING
 from aezsl.formats.corrections import written
-from aezsl.formats.reading import composed
+from aezsl.formats.names import composed
 from aezsl.formats.sorted_folders import sorted_places
 from aezsl.reporting.pictures import data_uri
 from aezsl.selection.folds import LEAST_SEEN
@@ -131,15 +131,20 @@ class Handlers:
         return {"answers": refined, **about, "changed": changed}
 
     def sort(self, visitor: Visitor, asked: Asked) -> Answer:
-        """Names of photos that belong together, where the visitor has named some; and the photos worth a look.
+        """Names of photos that belong together, where the visitor has named some; what to look at, and to describe.
 
-        corrections : photo -> one of the classes, or null where it shows none of them.
+        corrections : photo -> one of the classes, or null where it shows none of them. pair : two names, about which is
+        said how much they are confused.
         """
         model = self._model(asked)[0]
         classes, photos = self._classes(asked, model), _photos(asked)
         corrections = _corrections(asked, photos, [name for name, _ in classes])
-        answers, worth = model.sort(visitor.features(photos, model), classes, corrections, ASKED)
-        return {"answers": answers, "worth": worth}
+        pair = asked.get("pair")
+        if pair is not None and not (
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, str) for n in pair)
+        ):
+            raise DataError("expected a pair as a list of two names")
+        return model.sort(visitor.features(photos, model), classes, corrections, ASKED, [tuple(pair)] if pair else [])
 
     def corrected(self, visitor: Visitor, asked: Asked) -> Answer:
         """The visitor's corrections as the file that commands read beside the photos."""
@@ -173,12 +178,21 @@ class Handlers:
         return list(zip(files, names, answers, strict=True))
 
     def why(self, visitor: Visitor, asked: Asked) -> Answer:
-        """What speaks for one name of a photo and against another."""
+        """What speaks for one name of a photo and against another.
+
+        place : which of the photos. corrections : as ``sort`` has them, where photos are named together.
+        """
         model, name = self._model(asked)
         classes, photos = self._classes(asked, model), _photos(asked)
-        features = visitor.features(photos[:1], model)[0]
+        features, place = visitor.features(photos, model), asked.get("place", 0)
+        if not isinstance(place, int) or not 0 <= place < len(photos):
+            raise DataError(f"expected the place of a photo below {len(photos)}, got {place!r}")
         first, second = str(asked.get("first")), str(asked.get("second"))
-        return explain(model, self.library.pictures(name), features, classes, first, second)
+        found = explain(model, self.library.pictures(name), features[place], classes, first, second)
+        if "corrections" in asked:
+            corrections = _corrections(asked, photos, [name for name, _ in classes])
+            found["neighbours"] = model.neighbours(features, classes, corrections, place)
+        return found
 
     def runs(self, visitor: Visitor, asked: Asked) -> Answer:
         """What was measured of a model on test images, and what opens the page of the runs where nobody has."""

@@ -19,12 +19,11 @@ import pandas as pd
 
 from aezsl.app.opened import LOOKING, MAX_CLASSES, MAX_NAME
 from aezsl.errors import DataError
-from aezsl.formats.class_table import folder_of, is_plain
 from aezsl.formats.images import read_image
-from aezsl.formats.reading import alike_as, composed
+from aezsl.formats.names import alike_as, composed, folder_of, is_plain
 from aezsl.machine.files import folder_of_this_process, leftovers, written_whole
 from aezsl.machine.processes import tied
-from aezsl.machine.progress import PROGRESS_FILE
+from aezsl.machine.screen import PROGRESS_FILE
 from aezsl.selection.folds import LEAST_SEEN
 from aezsl.serving.requests import MAX_DESCRIPTION
 
@@ -48,7 +47,7 @@ class Lesson:
     photos: set[tuple[int, bytes]] = field(default_factory=set)  # class and digest of each
     state: str = "collecting"  # training, done, failed
     sentence: str = ""  # why it failed
-    reported: dict[str, Any] = field(default_factory=dict)  # what the training said last: ``machine.progress.report``
+    reported: dict[str, Any] = field(default_factory=dict)  # what the training said last: ``machine.screen.report``
     forget: Callable[[], Any] = lambda: None  # removes what is hidden
     lock: Lock = field(default_factory=Lock)  # whoever adds a photo or starts the training holds it
 

@@ -4,6 +4,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array, digest
-from aezsl.encoders.recipe import NamedClasses
+from aezsl.encoders.knowledge.labels import plain_label, read_labels
+from aezsl.encoders.named_classes import NamedClasses
 from aezsl.errors import DataError
+from aezsl.formats.names import CONTROLS, alike_as, check_text, duplicates
 from aezsl.machine.workers import small_products
 from aezsl.methods import TargetClassifier
 from aezsl.methods.heads.folder import FolderClassifier
@@ -20,6 +23,9 @@ from aezsl.serving.requests import MAX_DESCRIPTION
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
+
+#: How errors call what a visitor typed.
+TYPED = Path("the list of classes")
 
 #: Classes among which the page chooses at most, and characters of a name.
 MAX_CLASSES, MAX_NAME = 300, 200
@@ -54,8 +60,9 @@ class OpenModel:
         known = trained.recipe.classes
         texts = known["text"].fillna("") if "text" in known else [""] * len(known)
         self._texts = dict(zip(known["class_name"], texts, strict=True))
-        #: As NamedClasses has them: vectors, those given where there are such, and whether the class is a seen one.
-        self._vectors: dict[Described, tuple[Array, Array | None, bool]] = {}
+        #: As NamedClasses has them: vectors, those given where there are such, and whether the class is a seen one; by
+        #: name, description, and what a name means where that is all.
+        self._vectors: dict[tuple[str, str, tuple[str, bool] | None], tuple[Array, Array | None, bool]] = {}
         self._embedding = Lock()
         self._folders: OrderedDict[bytes, TargetClassifier] = OrderedDict()
         self._naming = Lock()
@@ -115,6 +122,12 @@ class OpenModel:
                 raise DataError(f"the description of {name!r} has more than {MAX_DESCRIPTION} characters: shorten it")
             if not self.describable and name not in self._texts:
                 raise DataError(f"this model knows no class {name!r} and cannot read descriptions: pick a known name")
+            check_text(TYPED, f"the name {name!r}", name, MAX_NAME)
+            check_text(TYPED, f"the description of {name!r}", text, MAX_DESCRIPTION, CONTROLS)
+        said = [alike_as(text) for _, text in given if text]
+        if same := duplicates(said):
+            both = " and ".join(repr(name) for name, text in given if alike_as(text) == same[0])
+            raise DataError(f"the descriptions of {both} say the same: describe them apart")
         return tuple(given)
 
     def targets(self, classes: Sequence[Described]) -> NamedClasses:
@@ -122,12 +135,17 @@ class OpenModel:
 
         A class without a description is the one of training with its name, else its name describes it.
         """
+        named = [name for name, text in classes if not text]
+        senses = dict(zip(named, zip(*read_labels(named), strict=True), strict=True))
+        wanted = [(name, text, None if text else senses[name]) for name, text in classes]
         with self._embedding:
-            missing = [c for c in classes if c not in self._vectors]
+            missing = [c for c in wanted if c not in self._vectors]
             if len(self._vectors) + len(missing) > KEPT_VECTORS:
                 self._vectors.clear()
-                missing = list(classes)
-            table = pd.DataFrame(missing, columns=["class_name", "text"], dtype=str)
+                missing = wanted
+            if any(sense != (plain_label(name), False) for name, sense in senses.items()):
+                missing = [c for c in wanted if c in missing or not c[1]]  # what names mean depends on the others
+            table = pd.DataFrame([c[:2] for c in missing], columns=["class_name", "text"], dtype=str)
             is_named = table["text"] == ""
             for part in (table[~is_named], table.loc[is_named, ["class_name"]]):
                 if len(part):
@@ -135,7 +153,7 @@ class OpenModel:
                     beside = [None] * len(found.names) if found.given is None else found.given
                     about = zip(found.vectors, beside, found.seen.tolist(), strict=True)
                     self._vectors |= dict(zip((missing[i] for i in part.index), about, strict=True))
-            vectors, given, seen = zip(*(self._vectors[c] for c in classes), strict=True)
+            vectors, given, seen = zip(*(self._vectors[c] for c in wanted), strict=True)
         unmoved = None if given[0] is None else np.vstack(given)
         return NamedClasses([name for name, _ in classes], np.vstack(vectors), unmoved, np.array(seen))
 
@@ -184,19 +202,38 @@ class OpenModel:
         return self.trained.answer_rows(rows, self.targets(classes), classifier).page()
 
     def sort(
-        self, features: Array, classes: tuple[Described, ...], corrections: Mapping[int, int], ask: int
-    ) -> tuple[list[dict[str, Any]], list[int]]:
-        """As ``name`` of photos that belong together, some of which a visitor has named; and which to ask next.
+        self,
+        features: Array,
+        classes: tuple[Described, ...],
+        corrections: Mapping[int, int],
+        ask: int,
+        pair: Sequence[tuple[str, str]] = (),
+    ) -> dict[str, Any]:
+        """As ``name`` of photos that belong together, some of which a visitor has named.
 
         corrections : row -> number of its class, or ``NOTHING``. Where the method learns from photos together, others
-        follow, and ``ask`` of them are worth a look.
+        follow; ``ask`` of them are worth a look, and as many pairs of names are confused, beside those asked for.
         """
         rows, targets = self._rows(features), self.targets(classes)
         with small_products():
             adapted = self._as_folder(targets, rows)
             answers = self.trained.answer_rows(rows, targets, adapted, corrections=corrections).page()
-            folder = adapted.folder if isinstance(adapted, FolderClassifier) else None
-            return answers, folder.ask(corrections, ask) if folder else []
+            together = isinstance(adapted, FolderClassifier)
+            worth = self.trained.worth_a_look(adapted, corrections, ask) if together else []
+            confused = self.trained.confused(adapted, targets.names, corrections, ask, pair)
+            return {"answers": answers, "worth": worth, "confused": [one._asdict() for one in confused]}
+
+    def neighbours(
+        self, features: Array, classes: tuple[Described, ...], corrections: Mapping[int, int], place: int
+    ) -> list[dict[str, Any]]:
+        """The photos that are linked with one of a folder, the nearest first, and what they are called."""
+        rows, targets = self._rows(features), self.targets(classes)
+        with small_products():
+            adapted = self._as_folder(targets, rows)
+            if not isinstance(adapted, FolderClassifier) or not adapted.folder:
+                return []
+            answers = self.trained.answer_rows(rows, targets, adapted, corrections=corrections).page()
+        return [{"place": near, "said": answers[near]["said"]} for near in adapted.folder.neighbours(place)]
 
     def _as_folder(self, targets: NamedClasses, rows: Array) -> TargetClassifier:
         """The classifier of photos that are named together; kept, as each correction asks for it again."""

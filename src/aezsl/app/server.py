@@ -23,8 +23,9 @@ from aezsl.app.handlers import Handlers
 from aezsl.app.library import Library, Place
 from aezsl.app.visitors import UnknownPhotoError, UnknownVisitorError, Visitor, Visitors
 from aezsl.errors import AezslError, DataError
-from aezsl.serving.connections import NAMES, ImpatientProtocol, read_bounded
+from aezsl.machine.files import KEPT, storage_error
 from aezsl.serving.requests import MAX_IMAGE, MAX_TABLE
+from aezsl.serving.server import NAMES, ImpatientProtocol, read_bounded
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,9 @@ PAGE = Path(__file__).parent / "page"
 
 #: The header with the visitor's key.
 VISITOR = "X-Visitor"
+
+#: What to do when the disk is in order again.
+AGAIN = "then do the same on the page again: what was sent and taught before is kept"
 
 #: Seconds that answers under way get when the page is closed.
 PATIENCE = 5
@@ -159,12 +163,13 @@ class Server:
             content = {"unknown_photo": str(error)}  # no error: browsers would show it to whoever looks there
         except (StrangerError, UnknownVisitorError) as error:
             status, content = 403, {"error": str(error)}
+        except OSError as error:
+            told = str(storage_error(error) or f"a file cannot be read or written ({error}): look at the disk")
+            status, content = 500, {"error": told.replace(KEPT, AGAIN)}
         except AezslError as error:  # what the project refuses is for the visitor to read
             status, content = 400, {"error": str(error)}
         except ClientDisconnect:
             status, content = 400, {"error": "the question ended early"}  # nobody reads it
-        except OSError as error:
-            status, content = 500, {"error": f"a file cannot be read or written ({error}): look at the disk"}
         except Exception:
             log.exception("a question of the page failed")
             status, content = 500, {"error": "this could not be answered; the reason is in the log of the command"}

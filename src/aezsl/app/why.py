@@ -13,6 +13,7 @@ from aezsl.methods.aezsl.classifier import AEZSLClassifier
 from aezsl.methods.core.classifiers import ScoringClassifier
 from aezsl.methods.eszsl import ESZSL
 from aezsl.methods.heads.methods import AEZSLHeads
+from aezsl.methods.heads.union import log_posteriors
 from aezsl.reporting.explanations import named_dimensions, seen_cosines
 
 #: Attributes that are shown, seen classes per name, and classes that a label covers.
@@ -28,10 +29,15 @@ def explain(
         raise DataError("expected two different names among the classes: choose them from the list")
     classifier = model.adapted(classes)
     places = names.index(first), names.index(second)
-    if isinstance(classifier, ScoringClassifier) and isinstance(classifier.model, AEZSLHeads):
-        covers = [_covered(model, classifier.parts["shares"][place]) for place in places]
-        return {"covers": dict(zip((first, second), covers, strict=True))}
     rows = model.trained.recipe.features(np.asarray(features[None], dtype=np.float64))
+    if isinstance(classifier, ScoringClassifier) and isinstance(classifier.model, AEZSLHeads):
+        seen = classifier.model.seen_
+        likeness = np.exp(log_posteriors(rows, seen.rows, seen.biases)[0][0])
+        shares = classifier.parts["shares"]
+        weights = shares[places[0]] * likeness, shares[places[1]]  # what speaks for the one; what the other would be
+        covers = [_covered(model, own, likeness) for own in weights]
+        looks = _covered(model, likeness, likeness)
+        return {"covers": dict(zip((first, second), covers, strict=True)), "looks": looks}
     targets = model.targets(classes)
     vectors = targets.vectors if targets.given is None else targets.given
     sides = [_neighbours(model, vectors[place]) for place in places]
@@ -54,10 +60,11 @@ def explain(
     return {"near": near, "weighs": weighs, "attributes": _attributes(model, classifier, rows, *places)}
 
 
-def _covered(model: OpenModel, shares: Array) -> list[str]:
-    """The first names of the seen classes that a label covers most, of "class 7: cock, rooster" cock."""
-    seen = model.names("seen")
-    return [seen[c].partition(": ")[2].partition(",")[0] for c in np.argsort(-shares, kind="stable")[:COVERED]]
+def _covered(model: OpenModel, weights: Array, likeness: Array) -> list[dict[str, Any]]:
+    """The classes of the network with the largest weights, and how much the photo looks like each of them."""
+    best = np.argsort(-weights, kind="stable")[:COVERED]
+    names = model.trained.known_names(weights, COVERED)
+    return [{"name": name, "likeness": float(likeness[c])} for name, c in zip(names, best, strict=False)]
 
 
 def _neighbours(model: OpenModel, vector: Array) -> list[tuple[str, float]]:

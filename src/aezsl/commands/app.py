@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from kedro.framework.cli.utils import env_option
+from kedro.framework.cli.utils import env_option, split_string
 from kedro.utils import find_kedro_project
-
-from aezsl.commands.options import split_params
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 if TYPE_CHECKING:
     from aezsl.app.library import Place
@@ -19,6 +20,17 @@ TRAINING = (
     *(sys.executable, "-m", "kedro", "run", "--env=own", "--pipeline=aezsl"),
     "--params=own.name={name},own.root=data/01_raw/{name}",
 )
+
+
+def split_params(context: click.Context, option: click.Parameter, value: Any) -> dict[str, Any]:
+    """``--params`` as ``kedro run`` takes it: name=value pairs with commas between them, as nested mappings."""
+    items = split_string(context, option, value)
+    if wrong := [item for item in items if not item.partition("=")[1]]:
+        raise click.BadParameter(f"expected name=value pairs with commas between them, got {wrong[0]!r}")
+    try:
+        return dict(OmegaConf.to_container(OmegaConf.from_dotlist(items)))  # type: ignore[arg-type]
+    except (YAMLError, OmegaConfBaseException, ValueError) as error:
+        raise click.BadParameter(f"{value!r} cannot be read ({' '.join(str(error).split())})") from error
 
 
 @click.command()
@@ -32,7 +44,7 @@ def app(env: str | None, params: dict[str, Any], port: int) -> None:
     """
     from aezsl.app.server import serve
     from aezsl.errors import AezslError
-    from aezsl.serving.connections import HOST, reserve
+    from aezsl.serving.server import HOST, reserve
 
     try:
         with reserve(port) as listening:  # first of all: whoever has to choose another port learns it at once

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from aezsl.serving.one_photo import Named
+    from aezsl.serving.photos import Named
 
 LABELS = click.option("--labels", help='The names to choose among: "a red fox, a melon".')
 LABELS_FILE = click.option(
@@ -107,6 +107,9 @@ def name(
         except AezslError as error:
             raise click.ClickException(str(error)) from error
         return
+    if sort == "move" and (n := _finish_moves(target)):
+        click.echo(f"{n} photos are in {target}, as the run had named them that was stopped", err=True)
+        return
     named = name_photos(str(folder), labels, labels_file, model, device, together=not alone, multi=multi)
     if as_json:
         lines = dict(zip(named.paths, named.answers.labels(named.none), strict=True))
@@ -133,7 +136,7 @@ def name_photos(
 ) -> "Named":
     """Names of a photo or a folder as the options say; what a user should know is printed."""
     from aezsl.errors import AezslError
-    from aezsl.serving.one_photo import name_one_photo
+    from aezsl.serving.photos import name_one_photo
 
     given = given_labels(labels, labels_file)
     try:
@@ -159,7 +162,13 @@ def given_labels(labels: str | None, labels_file: Path | None) -> Any:
 
 def _read_labels(path: Path) -> Any:
     """A table as it is; else one label per line."""
-    text = path.read_text(encoding="utf-8-sig")
+    from aezsl.errors import DataError
+    from aezsl.formats.class_table import file_text
+
+    try:
+        text = file_text(path)
+    except DataError as error:
+        raise click.ClickException(str(error)) from error
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return text if lines and "class_name" in lines[0] else lines
 
@@ -211,6 +220,16 @@ def _sort(named: "Named", folder: Path, target: Path, how: Any) -> None:
         raise click.ClickException(str(error)) from error
     undo = f"; back: aezsl name {folder} --undo --to {target}" if how == "move" else ""
     click.echo(f"{len(places)} photos are in {target}, by name{undo}", err=True)
+
+
+def _finish_moves(target: Path) -> int:
+    from aezsl.errors import AezslError
+    from aezsl.formats.sorted_folders import finish_moves
+
+    try:
+        return finish_moves(target)
+    except AezslError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _end(named: "Named") -> None:

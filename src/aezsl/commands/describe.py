@@ -23,7 +23,7 @@ def describe(names: str, out: Path) -> None:
     from aezsl.data.spreadsheet import escaped
     from aezsl.encoders.knowledge.drafts import draft_descriptions
     from aezsl.errors import AezslError
-    from aezsl.formats.class_table import folder_of
+    from aezsl.formats.names import folder_of
     from aezsl.machine.files import written_whole
     from aezsl.serving.classes import class_table
 

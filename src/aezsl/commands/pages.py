@@ -45,9 +45,10 @@ def _limit(limit: Any) -> str:
 def section_page(name: str, section: type[Settings]) -> str:
     """One section: what it is for, then a line per parameter."""
     lines = [f"### `{name}`", "", re.sub(r"\n    ", "\n", section.__doc__ or "").strip(), ""]
+    meanings = section.meanings()
     for key, field in section.model_fields.items():
-        kind = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation  # type: ignore[name-defined]
-        what = " ".join((field.description or "").split())
+        kind = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        what = " ".join(meanings.get(key, "").split())
         lines.append(f"* `{key}` ({described(kind)}; default `{_yaml(field.default)}`): {what}")
     return "\n".join(lines)
 

@@ -32,8 +32,7 @@ def serve(model: str, host: str, port: int, names: str, workers: int, json_lines
     POST /invocations names images; /healthz, /readyz and /metrics are for whoever watches the service.
     """
     from aezsl.errors import AezslError
-    from aezsl.serving.connections import NAMES, reserve
-    from aezsl.serving.server import ServeSettings
+    from aezsl.serving.server import NAMES, ServeSettings, reserve
     from aezsl.serving.server import serve as run
     from aezsl.serving.service import make_served
 

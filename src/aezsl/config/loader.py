@@ -11,9 +11,7 @@ from kedro.config import OmegaConfigLoader
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from aezsl.config import schema
 from aezsl.errors import AezslError, ParameterError
-from aezsl.methods import METHODS, SETTINGS, in_setting
 
 #: A name that is a folder on every system and can be typed: no separators, no dots or spaces at its ends.
 FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[\w+-]([\w .+-]{0,98}[\w+-])?", re.IGNORECASE)
@@ -76,6 +74,8 @@ class ConfigLoader(OmegaConfigLoader):
                 reason = "a value holds itself, by an anchor & and *"
             raise ParameterError(f"{key} of conf and --params cannot be read ({reason})") from error
         if key == "parameters" and key not in self:
+            from aezsl.config import schema
+
             env = self.env or self.default_run_env
             texts = {path: text for name in dict.fromkeys([self.base_env, env]) for path, text in self._texts(name)}
             elsewhere = {name: dict(self._texts(name)) for name in self.environments() if name not in ("base", env)}
@@ -117,6 +117,8 @@ class ConfigLoader(OmegaConfigLoader):
                     f"the name of the data must be its own, got {benchmark!r}, under which --env={env} keeps its "
                     "results: they would mix"
                 )
+        from aezsl.methods import METHODS, SETTINGS, in_setting
+
         names = [in_setting(name, setting) for setting in SETTINGS for name in (*METHODS, "photos_own")]
         trainable = [*names, "daezsl_end_to_end", "photos"]
         if method not in trainable:

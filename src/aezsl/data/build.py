@@ -21,7 +21,7 @@ from aezsl.data.normalise import (
 from aezsl.data.problem import BLOCK, Problem
 from aezsl.data.vectors import NamedVectors
 from aezsl.errors import DataError
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 
 log = logging.getLogger(__name__)
 

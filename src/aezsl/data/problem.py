@@ -11,8 +11,8 @@ import numpy as np
 
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.normalise import NOTHING, PARTS, Normalisation, Normaliser, fit_normaliser, given_beside, in_words
-from aezsl.data.once import Once
 from aezsl.errors import DataError
+from aezsl.machine.workers import Once
 
 #: Rows that are handled together where a matrix may be too large for memory.
 BLOCK = 2048

@@ -6,22 +6,22 @@ from typing import Any
 
 import pandas as pd
 
-#: A cell that begins with one of these is a formula for a spreadsheet; the apostrophe marks a cell as text.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # wide ones too
+#: What a formula of a spreadsheet begins with, wide letters too; an apostrophe marks a cell as text.
+FORMULA = "=+\\-@'\uff1d\uff0b\uff0d\uff20"
+#: Where a cell may begin: a spreadsheet may split at these, whatever the file's own separator is, and pass over others.
+BEGINNING = r"(?:^|[,;\t\r\n])[\s\"\u200b\ufeff]*"
+_FORMULA = re.compile(f"({BEGINNING})(?=[{FORMULA}])")
+_ESCAPED = re.compile(f"({BEGINNING})'(?=[{FORMULA}])")
 
 
 def escaped(text: str) -> str:
-    """The text of a cell, with an apostrophe before it where a spreadsheet would compute it, or a part of it.
-
-    A spreadsheet may split a cell at commas, semicolons and tabs, whatever the file's own separator is.
-    """
-    parts = re.split(r"[,;\t]", text)
-    return f"'{text}" if any(part.lstrip(" ").startswith(FORMULA) for part in [text, *parts]) else text
+    """The text of a cell, with an apostrophe before everything in it that a spreadsheet would compute."""
+    return _FORMULA.sub(r"\1'", text)
 
 
 def unescaped(text: str) -> str:
     """What ``escaped`` was given."""
-    return text[1:] if text[:1] == "'" and escaped(text[1:]) == text else text
+    return _ESCAPED.sub(r"\1", text)
 
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.mapped_arrays import Rows
 from aezsl.errors import DataError
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 from aezsl.machine.workers import workers
 
 S = TypeVar("S", bound="SeenStatistics")

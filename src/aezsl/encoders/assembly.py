@@ -55,7 +55,11 @@ def assemble_problem(
         )
     recipe = Recipe(
         backbone={
-            "parts": [{key: one[key] for key in BACKBONE_KEYS} for one in named_backbones(extraction)],
+            "parts": [
+                {key: one[key] for key in BACKBONE_KEYS}
+                | ({"precision": one["precision"]} if one["precision"] != "float32" else {})
+                for one in named_backbones(extraction)
+            ],
             "fingerprint": features.fingerprint,
         },
         features=problem.feature_normaliser,

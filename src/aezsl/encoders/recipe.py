@@ -13,18 +13,18 @@ from aezsl.arrays import Array, Labels, Mask
 from aezsl.data.benchmark import ROLES
 from aezsl.data.normalise import Normaliser, given_beside
 from aezsl.data.problem import Problem
-from aezsl.encoders.class_groups import class_groups, plain_name
 from aezsl.encoders.images.encoder import ImageEncoder, make_encoder
 from aezsl.encoders.images.settings import JOINED_BY, ExtractionSettings, OneBackbone
 from aezsl.encoders.knowledge import ENCODERS
-from aezsl.encoders.knowledge.labels import plain_label
+from aezsl.encoders.knowledge.labels import plain_label, read_labels
+from aezsl.encoders.named_classes import NamedClasses, class_groups, plain_name
 from aezsl.encoders.pairs import require_pair
 from aezsl.encoders.pretrained import found_near
-from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL
+from aezsl.encoders.texts.encoder import looks_english
+from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, TRANSLATED
 from aezsl.encoders.texts.semantics import KINDS, check_sources, embed_classes
 from aezsl.errors import DataError
-from aezsl.evaluation.groups import Groups
-from aezsl.formats.reading import duplicates
+from aezsl.formats.names import duplicates
 
 #: Columns of the classes table that a recipe keeps: bags of words and WordNet similarities are relative to them.
 KEPT_COLUMNS = ("class_name", "role", "text", "wnid", "group")
@@ -35,7 +35,7 @@ BY_TEXT = ("text", "bag_of_words", "word_vectors")
 #: Columns of a table of classes that describe them.
 DESCRIBING = ("text", "attributes", "wnid")
 
-#: What is kept of every backbone.
+#: What is kept of every backbone; its precision too, where that is another than float32.
 BACKBONE_KEYS = ("backbone", "weights", "layer")
 
 
@@ -163,17 +163,40 @@ class Recipe:
                     f"knows classes by {kinds}, which words cannot give: describe all classes so, or name classes of "
                     "training, or use a model that was trained with texts"
                 )
-            as_label = plain_label if [one.get("encoder") for one in self.sources] == list(ENCODERS) else str
-            classes = classes.assign(text=classes["class_name"].map(as_label))
+            classes, foreign = self._read_names(classes)
             if same := duplicates(classes["text"].tolist()):
                 both = " and ".join(map(repr, classes.loc[classes["text"] == same[0], "class_name"]))
                 raise DataError(f"{both} mean the same: leave one of them out, or describe them")
-        vectors = embed_classes(self._aligned(classes, attribute_names), self.sources, self.classes)
+        elif "text" in classes and not looks_english(classes["text"].fillna("").tolist()):
+            foreign = np.ones(len(classes), dtype=bool)
+        else:
+            foreign = np.zeros(len(classes), dtype=bool)
+        classes = self._aligned(classes, attribute_names)
+        vectors = embed_classes(classes, self.sources, self.classes)
+        if foreign.any() and MINILM in self._text_encoders:
+            translated = [_translated(source) for source in self.sources]
+            vectors[foreign] = embed_classes(classes[foreign], translated, self.classes)
         if vectors.shape[1] != self.class_vectors.shape[1]:
             raise DataError(
                 f"classes must be described by {self.class_vectors.shape[1]} numbers, got {vectors.shape[1]}"
             )
         return vectors
+
+    @property
+    def _text_encoders(self) -> list[str]:
+        return [source.get("encoder") or MINILM for source in self.sources if source["kind"] == "text"]
+
+    def _read_names(self, classes: pd.DataFrame) -> tuple[pd.DataFrame, Mask]:
+        """Classes that nothing but their names describes, and which of these are of another language than English.
+
+        A model that reads English has names of other languages translated where that is known. The photo model, which
+        learnt from plain names, has English ones plain, too.
+        """
+        names, encoders = classes["class_name"].tolist(), self._text_encoders
+        texts, foreign = read_labels(names) if MINILM in encoders else (names, [False] * len(names))
+        if encoders != list(ENCODERS):
+            texts = [name if text == plain_label(name) else text for name, text in zip(names, texts, strict=True)]
+        return classes.assign(text=texts), np.array(foreign, dtype=bool)
 
     def _aligned(self, classes: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         """The same attributes in the order of training, where both have names."""
@@ -244,7 +267,7 @@ class Recipe:
         parts = self.backbone.get("parts")
         if set(self.backbone) != {"parts", "fingerprint"} or not isinstance(parts, list) or not parts:
             raise DataError(f"a backbone has parts and their fingerprint, got {sorted(self.backbone)}")
-        if not all(isinstance(part, dict) and set(part) == set(BACKBONE_KEYS) for part in parts):
+        if not all(isinstance(part, dict) and part.keys() - {"precision"} == set(BACKBONE_KEYS) for part in parts):
             raise DataError(f"every part of a backbone must have {', '.join(BACKBONE_KEYS)}")
         if not all(isinstance(source, dict) and source.get("kind") in KINDS for source in self.sources):
             raise DataError(f"sources of semantics must each have a kind of: {', '.join(KINDS)}")
@@ -257,32 +280,23 @@ class Recipe:
         self.semantics.check_width(self.class_vectors.shape[1])
 
 
+def _translated(source: dict[str, Any]) -> dict[str, Any]:
+    """The source for texts of other languages than English, where its encoder reads English alone."""
+    reads_english = source["kind"] == "text" and (source.get("encoder") or MINILM) == MINILM
+    kept = {name: value for name, value in source.items() if name != "fingerprint"}
+    return {**kept, "encoder": TRANSLATED} if reads_english else source
+
+
 def _reads_what_it_knows(source: dict[str, Any]) -> bool:
     """Whether all that a source reads has a digest in the recipe: what has another content is refused unread.
 
     Otherwise a stranger's model could name any file of its user, and errors could tell what stands in it.
     """
     read = {source.get(name) for name in ("encoder", "descriptions", "path")} - {None, MINILM, MULTILINGUAL}
-    known = isinstance(source.get("fingerprint"), str) and bool(source["fingerprint"])
+    known = _is_name(source.get("fingerprint"))
     # A file of templates has been read by training.
     return not isinstance(source.get("templates"), str) and (known or not (read or source["kind"] == "wordnet"))
 
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and bool(value)
-
-
-@dataclass(frozen=True)
-class NamedClasses:
-    """Classes to choose among."""
-
-    names: list[str]
-    vectors: Array  # (C, a) normalised as in training
-    given: Array | None  # (C, a) as they were given, where normalised ones point elsewhere
-    seen: Mask  # (C,) whether training had images of the class
-    groups: Groups | None = None
-
-    @property
-    def mixed(self) -> bool:
-        """Whether seen and unseen classes compete."""
-        return bool(self.seen.any() and not self.seen.all())

@@ -12,7 +12,7 @@ from aezsl.arrays import Labels
 from aezsl.data.mapped_arrays import Rows
 from aezsl.errors import ParameterError
 from aezsl.evaluation.single_precision import Floats, Numbers, longest_column, rank_in_single_precision
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 from aezsl.machine.workers import workers
 
 #: Samples and classes whose scores are formed together: 16 MB of float64.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aezsl.errors import DataError
 
 if TYPE_CHECKING:
-    from aezsl.formats.base import BenchmarkFormat
+    from aezsl.formats.reading import BenchmarkFormat
 
 #: name -> class, in the module of that name; imported when asked for.
 FORMATS = {

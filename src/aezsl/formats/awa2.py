@@ -4,13 +4,13 @@ import pandas as pd
 
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.image_folders import ImageFolders
+from aezsl.formats.names import duplicates
 from aezsl.formats.reading import (
     FETCH_AGAIN,
+    BenchmarkFormat,
     as_column,
     check_known,
-    duplicates,
     find_list,
     first_few,
     image_table,

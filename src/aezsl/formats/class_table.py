@@ -1,10 +1,8 @@
 """The table that describes classes, ``classes.csv``: names, roles, descriptions, attributes."""
 
 import csv
-import hashlib
 import logging
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from io import StringIO
@@ -16,7 +14,18 @@ import pandas as pd
 
 from aezsl.data.benchmark import ROLES
 from aezsl.errors import DataError
-from aezsl.formats.reading import alike_as, as_column, composed, duplicates, first_few, reading
+from aezsl.formats.names import (
+    CONTROLS,
+    LONGEST_CLASS_NAME,
+    LONGEST_TEXT,
+    SIGNS,
+    alike_as,
+    check_text,
+    composed,
+    duplicates,
+    is_written,
+)
+from aezsl.formats.reading import as_column, first_few, reading
 
 log = logging.getLogger(__name__)
 
@@ -38,14 +47,8 @@ MANY_ROWS = 5
 #: What stands between the fields of a line: spreadsheets of half the world write semicolons.
 SEPARATORS = (",", ";", "\t")
 SAVE_AGAIN = "save it again as CSV in UTF-8, texts with commas or line ends in double quotes"
-#: What names have beside letters, digits and emoji: signs, what joins letters and emoji, and colours of skin.
-SIGNS = " .()'’-_\u200c\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
-#: Bytes of the name of a file or folder.
-LONGEST = 255
 #: What a description begins with that nobody has read yet.
 DRAFT = "DRAFT: "
-#: Characters of a name and of a description at most.
-LONGEST_CLASS_NAME, LONGEST_TEXT = 1_000, 100_000
 SHOWN_OF_TEXT = 40
 #: Attributes that the log names with their ranges.
 SHOWN = 12
@@ -56,7 +59,7 @@ def read_class_table(path: Path, text: str | None = None) -> tuple[pd.DataFrame,
 
     Columns: class_name, and of role, group, wnid, text and attributes those that the table has.
     """
-    classes, attributes = _described(path, _parse(path, _read(path) if text is None else text))
+    classes, attributes = _described(path, _parse(path, file_text(path) if text is None else text))
     if attributes is None:
         return classes, ()
     if text is None:
@@ -75,6 +78,12 @@ def table_of_rows(source: Path, rows: Sequence[Mapping[str, Any]]) -> tuple[pd.D
         column: [str(row[key]).strip() if column in texts else row[key] for row in rows]
         for column, key in zip(columns, rows[0], strict=True)
     }
+    for column in columns:
+        check_text(source, f"the column {column[:SHOWN_OF_TEXT]!r}", column, LONGEST_CLASS_NAME)
+    _check_class_names(source, values["class_name"])
+    for column in texts & values.keys():
+        for name, text in zip(values["class_name"], values[column], strict=True):
+            check_text(source, f"the {column} of {name!r}", text, LONGEST_TEXT, CONTROLS)
     classes, attributes = _described(source, _checked(source, pd.DataFrame(values, dtype=object)))
     return classes, () if attributes is None else tuple(attributes.columns)
 
@@ -83,9 +92,10 @@ def _described(path: Path, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFr
     """The classes with what describes them, and the attributes by name."""
     classes = table[[column for column in PLAIN_COLUMNS if column in table]].copy()
     texts, attributes = _texts(path, table), _attributes(path, table)
-    if texts is not None and attributes is None and (same := duplicates(texts)):
+    plain = list(map(alike_as, texts or ()))
+    if attributes is None and (same := duplicates(plain)):
         both = " and ".join(
-            repr(name) for name, text in zip(classes["class_name"], texts, strict=True) if text == same[0]
+            repr(name) for name, text in zip(classes["class_name"], plain, strict=True) if text == same[0]
         )
         raise DataError(f"{path} says the same of {both}, so that nothing tells one from another: describe them apart")
     if texts is not None:
@@ -107,40 +117,23 @@ def check_roles(path: Path, classes: pd.DataFrame) -> None:
         raise DataError(f"{path}: all classes are seen; unseen ones are needed, too")
 
 
-def is_plain(name: str) -> bool:
-    """Whether a name is made of letters of any script, digits, emoji and ``SIGNS``, and can name a folder."""
-    first = unicodedata.category(name[0]) if name else ""
-    return (first[:1] in ("L", "N") or first == "So") and name[-1] not in " ." and all(map(is_written, name))
-
-
-def is_written(letter: str) -> bool:
-    """Whether people write a letter, a mark on one, a digit, an emoji or one of ``SIGNS``."""
-    kind = unicodedata.category(letter)
-    return kind[0] in "LMN" or kind == "So" or letter in SIGNS
-
-
-def folder_of(name: str, longest: int = LONGEST) -> str:
-    """The folder of a class: its name, or where that has too many bytes, the beginning of it and a digest."""
-    encoded = name.encode()
-    if len(encoded) <= longest:
-        return name
-    digest = hashlib.sha256(encoded).hexdigest()[:16]
-    return f"{encoded[: longest - 17].decode(errors='ignore')}~{digest}"
-
-
-def _read(path: Path) -> str:
+def file_text(path: Path) -> str:
+    """What a file written by people says."""
     if not path.is_file():
-        raise DataError(f"{path} is not a file: it should be a table of classes, saved as CSV in UTF-8")
+        raise DataError(f"{path} is not a file: it should be a table of classes, or a list of labels, saved in UTF-8")
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 ({error}): save it as CSV in UTF-8, as spreadsheets offer") from error
+        raise DataError(f"{path} is not UTF-8 ({error}): save it in UTF-8, as spreadsheets offer it for CSV") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error}): make it readable") from error
 
 
 def _parse(path: Path, text: str) -> pd.DataFrame:
     """The table as text, with its names made comparable to folder names."""
+    if half := re.search(r"[\ud800-\udfff]", text):
+        line = text.count("\n", 0, half.start()) + 1
+        raise DataError(f"{path}, line {line}: half of a letter ({half[0]!r}): retype it")
     with reading(path, "a table with a header", SAVE_AGAIN):
         headers = {mark: next(csv.reader(StringIO(text.lstrip()), delimiter=mark), []) for mark in SEPARATORS}
         named = {mark: [composed(column.strip()) for column in header] for mark, header in headers.items()}
@@ -165,28 +158,17 @@ def _checked(path: Path, table: pd.DataFrame) -> pd.DataFrame:
 def _check_class_names(path: Path, names: list[str]) -> None:
     if repeated := duplicates(names):
         raise DataError(f"{path} describes {first_few(repeated)} more than once: keep one row of each")
-    if "" in names:
-        raise DataError(f"{path}, line {names.index('') + 2}: the class_name is empty: name the class")
     for name in names:
-        _check_text(path, f"the class_name {name[:SHOWN_OF_TEXT]!r}", name, LONGEST_CLASS_NAME)
-    if alike := duplicates([alike_as(name) for name in names]):
+        check_text(path, f"the class_name {name[:SHOWN_OF_TEXT]!r}", name, LONGEST_CLASS_NAME)
+    plain = list(map(alike_as, names))
+    if "" in plain:
+        raise DataError(f"{path}, line {plain.index('') + 2}: the class_name is empty: name the class")
+    if alike := duplicates(plain):
         both = " and ".join(repr(name) for name in names if alike_as(name) == alike[0])
         raise DataError(
             f"{path} describes {both}, which differ in capital letters, spaces or invisible signs only: keep one of "
             "them, or rename the others"
         )
-
-
-def _check_text(path: Path, what: str, text: str, longest: int, allowed: str = "") -> None:
-    """Refuse what people do not write: control characters, halves of letters, texts without end."""
-    if len(text) > longest:
-        raise DataError(f"{path}: {what} has {len(text):,} characters: {longest:,} at most, shorten it")
-    strange = next((one for one in text if unicodedata.category(one) in ("Cc", "Cs") and one not in allowed), None)
-    if strange is not None:
-        kind = (
-            "half of a letter" if unicodedata.category(strange) == "Cs" else "a line end or another control character"
-        )
-        raise DataError(f"{path}: {what} has {kind} ({strange!r}): retype it")
 
 
 def _check_header(path: Path, columns: list[str]) -> None:
@@ -236,7 +218,7 @@ def _texts(path: Path, table: pd.DataFrame) -> list[str] | None:
     if missing := [name for name, text in zip(table["class_name"], texts, strict=True) if not text]:
         raise DataError(f"{path}: no {columns[0]} of {first_few(missing)}; {drafted_by(missing)}")
     for name, text in zip(table["class_name"], texts, strict=True):
-        _check_text(path, f"the {columns[0]} of {name!r}", text, LONGEST_TEXT, "\n\r\t")
+        check_text(path, f"the {columns[0]} of {name!r}", text, LONGEST_TEXT, CONTROLS)
     if drafts := [name for name, text in zip(table["class_name"], texts, strict=True) if text.startswith(DRAFT)]:
         what = "%s: the descriptions of %s are drafts: read and edit them, then delete %r"
         log.warning(what, path, first_few(drafts), DRAFT.strip())

@@ -20,8 +20,9 @@ import pandas as pd
 
 from aezsl.data.spreadsheet import escaped, unescaped
 from aezsl.errors import DataError
-from aezsl.formats.class_table import SEPARATORS, folder_of, is_plain
-from aezsl.formats.reading import composed, first_few, reading
+from aezsl.formats.class_table import SEPARATORS
+from aezsl.formats.names import composed, folder_of, is_plain
+from aezsl.formats.reading import first_few, reading
 from aezsl.machine.files import folder_written_whole, write_durably
 
 #: The file, and its columns.

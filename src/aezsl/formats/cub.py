@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
+    BenchmarkFormat,
     as_column,
     find_list,
     image_table,

@@ -6,10 +6,10 @@ import pandas as pd
 
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.image_folders import ImageFolders
 from aezsl.formats.reading import (
     FETCH_AGAIN,
+    BenchmarkFormat,
     check_known,
     find_list,
     first_few,

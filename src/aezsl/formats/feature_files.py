@@ -14,7 +14,8 @@ from aezsl.arrays import Float32
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
 from aezsl.errors import DataError
-from aezsl.formats.reading import duplicates, first_few, reading
+from aezsl.formats.names import duplicates
+from aezsl.formats.reading import first_few, reading
 from aezsl.formats.xlsa17 import read_features
 from aezsl.machine.files import file_digest
 

@@ -7,11 +7,11 @@ import pandas as pd
 
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
-from aezsl.formats.class_table import check_roles, drafted_by, folder_of, read_class_table
+from aezsl.formats.class_table import check_roles, drafted_by, read_class_table
 from aezsl.formats.image_folders import ImageFolders
 from aezsl.formats.images import IMAGE_SUFFIXES
-from aezsl.formats.reading import alike_as, check_known, composed, first_few, image_table
+from aezsl.formats.names import alike_as, composed, folder_of
+from aezsl.formats.reading import BenchmarkFormat, check_known, first_few, image_table
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from aezsl.data.benchmark import OFFICIAL_PARTS, Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.image_folders import ImageFolders
-from aezsl.formats.reading import find_list, first_few, logger, read_names, reading
+from aezsl.formats.reading import BenchmarkFormat, find_list, first_few, logger, read_names, reading
 from aezsl.formats.wordnet import WNID
 
 #: Paths of some images of one or several classes, and the wnid of each.

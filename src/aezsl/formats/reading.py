@@ -3,8 +3,6 @@
 import difflib
 import logging
 import os
-import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aezsl.errors import DataError
+from aezsl.formats.names import duplicates
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from aezsl.data.benchmark import Benchmark
 
 logger = logging.getLogger(__name__)
 
@@ -71,22 +72,6 @@ def read_names(path: Path, what: str) -> list[str]:
     if repeated := duplicates(names):
         raise DataError(f"{path} names {first_few(repeated)} more than once; it should hold {what}, one per line")
     return names
-
-
-def composed(name: str) -> str:
-    """One spelling of accented letters: some file systems store them as letter plus accent."""
-    return unicodedata.normalize("NFC", name)
-
-
-def alike_as(name: str) -> str:
-    """What names have in common that people, and some file systems, take for the same."""
-    visible = "".join(letter for letter in unicodedata.normalize("NFKC", name) if unicodedata.category(letter) != "Cf")
-    return " ".join(visible.casefold().split())
-
-
-def duplicates(names: Sequence[str]) -> list[str]:
-    """The names that occur more than once, in order."""
-    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def read_numbered(path: Path, what: str) -> list[str]:
@@ -240,3 +225,28 @@ def _hdf5_text(cell: Any) -> str:
     if cell.attrs.get("MATLAB_empty"):
         return ""
     return np.asarray(cell[()]).astype(np.uint16).ravel().tobytes().decode("utf-16-le")
+
+
+class BenchmarkFormat:
+    """A data set as its authors lay it out below ``root``."""
+
+    def __init__(self, *, root: str) -> None:
+        self.root = Path(str(root)).expanduser()  # a number on the command line is a name, too
+
+    def read(self) -> "Benchmark":
+        """Read the whole layout below ``root``."""
+        raise TypeError(f"{type(self).__name__} must define read")
+
+    def exists(self) -> bool:
+        """Whether there is anything to read."""
+        return self.root.is_dir()
+
+    def require(self, relative: str, what: str) -> Path:
+        """The path of a file or folder below root, or an error that names it and says what it holds."""
+        path = self.root / relative
+        if not path.exists():
+            raise DataError(
+                f"{path} is missing: it holds {what}. Put the data there as data/01_raw/README.md says, "
+                f"or set the root of this data set to the folder where it lies"
+            )
+        return path

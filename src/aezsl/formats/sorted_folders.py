@@ -1,24 +1,26 @@
 """Images in folders by name: copied, linked, or moved with a journal that undoes it.
 
 No file is ever overwritten. A kill at any moment loses no image: one that is moved has two names for a moment, and the
-journal knows both before the first of them goes.
+journal knows both before the first of them goes. A run that was stopped is finished by the next one as it was planned.
 """
 
 import csv
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Literal
 
 from aezsl.errors import DataError
-from aezsl.formats.class_table import LONGEST, folder_of, is_written
+from aezsl.formats.names import folder_of, is_written
+from aezsl.machine.files import LONGEST, file_digest, write_durably, written_whole
 
 How = Literal["copies", "links", "move"]
 
 #: Beside the folders: where every moved image came from.
 JOURNAL = "moved.csv"
+#: What the third column of the journal says: a plan begins; "." a move of it; all of its moves were made.
+BEGUN, DONE = "planned", "done"
 
 
 def sorted_places(images: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -50,25 +52,54 @@ def _unused(name: str, used: set[str], suffix: str = "") -> str:
 
 
 def sort_files(folder: Path, files: Mapping[str, str], how: How) -> None:
-    """Put every file at its place below the folder; place -> file. Refused as a whole where a place is taken."""
+    """Put every file at its place below the folder; place -> file. Refused as a whole where a place is taken.
+
+    A copy or a link that is there already, as after a run that was stopped, is left as it is.
+    """
     for place, source in files.items():
         target = folder / place
-        if not target.resolve().is_relative_to(folder.resolve()):
+        if not target.resolve().is_relative_to(folder.resolve()) and not target.is_symlink():
             raise DataError(f"a sorted image must lie below its folder, got {place!r}")
-        if target.exists():
+        if target.exists() and not _is_done(target, Path(source), how):
             raise DataError(f"{target} is there already, and nothing is overwritten: name another folder")
         if not Path(source).is_file():
             raise DataError(f"{source} is not a file any more")
+    if how == "move":
+        _plan(folder / JOURNAL, [(str(Path(source).resolve()), place, ".") for place, source in files.items()])
+        finish_moves(folder)
+        return
     for place, source in files.items():
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            continue
         if how == "links":
             target.symlink_to(Path(source).resolve())
-        elif how == "copies":
-            shutil.copyfile(source, target)
         else:
-            _note(folder / JOURNAL, Path(source).resolve(), place)
-            _move(Path(source), target)
+            _copy(Path(source), target)
+
+
+def _is_done(target: Path, source: Path, how: How) -> bool:
+    if how == "links":
+        return target.is_symlink() and source.exists() and target.samefile(source)
+    return how == "copies" and not target.is_symlink() and file_digest(target) == file_digest(source) != ""
+
+
+def finish_moves(folder: Path) -> int:
+    """Make the moves that the journal has planned and a run that was stopped has not made; how many it had planned."""
+    planned = _unfinished(folder / JOURNAL)
+    for source, place in planned:
+        target = folder / place
+        if not source.exists():  # it was moved before
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and target.samefile(source):
+            source.unlink()
+        else:
+            _move(source, target)
+    if planned:
+        _plan(folder / JOURNAL, [], DONE)
+    return len(planned)
 
 
 def undo_moves(folder: Path) -> int:
@@ -102,18 +133,33 @@ def undo_moves(folder: Path) -> int:
 
 
 def _lines(journal: Path) -> Iterator[tuple[Path, str]]:
-    """What was written whole; a kill may have cut the last line."""
+    """All moves that were ever planned."""
+    return ((Path(source), place) for source, place, mark in _rows(journal) if mark == ".")
+
+
+def _unfinished(journal: Path) -> list[tuple[Path, str]]:
+    """The moves of the last plan, unless all of them were made."""
+    rows = _rows(journal) if journal.is_file() else []
+    last = max((number for number, row in enumerate(rows) if row[2] in (BEGUN, DONE)), default=None)
+    if last is None or rows[last][2] == DONE:
+        return []
+    return [(Path(source), place) for source, place, mark in rows[last:] if mark == "."]
+
+
+def _rows(journal: Path) -> list[list[str]]:
     with journal.open(encoding="utf-8", newline="") as file:
-        for row in csv.reader(file):
-            if len(row) == 3 and row[2] == ".":
-                yield Path(row[0]), row[1]
+        return [row for row in csv.reader(file) if len(row) == 3]
 
 
-def _note(journal: Path, source: Path, place: str) -> None:
-    with journal.open("a", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerow([source, place, "."])
-        file.flush()
-        os.fsync(file.fileno())
+def _plan(journal: Path, moves: Sequence[tuple[str, str, str]], mark: str = BEGUN) -> None:
+    """Add a plan to the journal, or the word that it was carried out, which is on the disk before anything is moved."""
+    rows = [*(_rows(journal) if journal.is_file() else []), ("", "", mark), *moves]
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+
+    write_durably(journal, write)
 
 
 def _move(source: Path, target: Path) -> None:
@@ -121,18 +167,16 @@ def _move(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except FileExistsError:
-        raise DataError(f"{target} is there already, and nothing is overwritten") from None
+        raise DataError(f"{target} is there already, and nothing is overwritten: move it away") from None
     except OSError:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".")
-        try:
-            with os.fdopen(handle, "wb") as copy, source.open("rb") as file:
-                shutil.copyfileobj(file, copy)
-                copy.flush()
-                os.fsync(copy.fileno())
-            if target.exists():
-                raise DataError(f"{target} is there already, and nothing is overwritten") from None
-            shutil.copystat(source, name)
-            os.rename(name, target)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        _copy(source, target)
+        with target.open("rb") as file:
+            os.fsync(file.fileno())
     source.unlink()
+
+
+def _copy(source: Path, target: Path) -> None:
+    with written_whole(target) as temporary:
+        shutil.copy2(source, temporary)
+        if target.exists():
+            raise DataError(f"{target} is there already, and nothing is overwritten: move it away")

@@ -8,9 +8,9 @@ import pandas as pd
 
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.reading import (
     FETCH_AGAIN,
+    BenchmarkFormat,
     as_column,
     check_shape,
     find_list,

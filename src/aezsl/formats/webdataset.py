@@ -8,9 +8,17 @@ import pandas as pd
 
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.images import IMAGE_SUFFIXES
-from aezsl.formats.reading import FETCH_AGAIN, find_list, first_few, read_lines, read_names, reading, roles_from_unseen
+from aezsl.formats.reading import (
+    FETCH_AGAIN,
+    BenchmarkFormat,
+    find_list,
+    first_few,
+    read_lines,
+    read_names,
+    reading,
+    roles_from_unseen,
+)
 from aezsl.machine.files import member_path
 
 #: What follows the name of a sample where its label stands: the number of its class, as text.

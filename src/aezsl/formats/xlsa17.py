@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from aezsl.data.benchmark import Benchmark
 from aezsl.errors import DataError
-from aezsl.formats.base import BenchmarkFormat
 from aezsl.formats.cub import readable
 from aezsl.formats.image_folders import folder_names
-from aezsl.formats.reading import FETCH_AGAIN, as_column, check_shape, duplicates, first_few, read_mat, zero_based
+from aezsl.formats.names import duplicates
+from aezsl.formats.reading import FETCH_AGAIN, BenchmarkFormat, as_column, check_shape, first_few, read_mat, zero_based
 
 #: Lists of images in att_splits.mat, and the official part they stand for.
 PARTS = {"trainval_loc": "train", "test_seen_loc": "test_seen", "test_unseen_loc": "test_unseen"}

@@ -17,12 +17,18 @@ from aezsl.datasets.files import dataset_path
 from aezsl.evaluation.confidence import NONE_OF_THESE, Confidence
 from aezsl.hooks.crash import LOG_FILE
 from aezsl.hooks.subject import SPLIT_OF_REPEAT, main_method, next_command, pipeline_names, short_path
-from aezsl.machine.console import VERBOSE
-from aezsl.machine.progress import report, say
+from aezsl.machine.screen import VERBOSE, report, say
 from aezsl.methods import MethodRun, in_setting
 from aezsl.pipeline_registry import ENTRIES, OF_METHODS
-from aezsl.reporting.closing import MethodResult, better_method, describe_pool, photo_results, results_table
-from aezsl.reporting.expectations import alike_pairs, describe_alike
+from aezsl.reporting.summary import (
+    MethodResult,
+    alike_pairs,
+    better_method,
+    describe_alike,
+    describe_pool,
+    photo_results,
+    results_table,
+)
 
 #: Nodes that take less than this many seconds are not mentioned.
 WORTH_A_LINE = 1.0
@@ -30,7 +36,7 @@ WORTH_A_LINE = 1.0
 #: The exit code where new images cannot be read, as of ``classify``; and how many of them are listed.
 UNREAD, LISTED = 3, 20
 
-#: A method that is among the best on pools of all test images (data/results/accuracy.md, methods.md).
+#: A method that gained with every kind of pool that was measured (data/results/pools.md).
 BEST_KNOWN = "aezsl_t"
 
 #: Those that show test images, where there are any.
@@ -168,10 +174,23 @@ def _named(outputs: set[str], catalog: DataCatalog) -> list[str]:
                 none = int(unknown["none_of_these"].sum())
                 but = f", {none:,} of them {NONE_OF_THESE!r}" if none else ""
                 confidence = f"{name.rpartition('.')[0]}.confidence"
-                if confidence in outputs and not catalog.load(confidence)["threshold"]:
-                    but = f": every one, as nothing showed when to say {NONE_OF_THESE!r}"
+                if confidence in outputs and (why := _why_all_are_named(catalog.load(confidence), name, catalog)):
+                    but = f": every one, as {why}"
                 sentences.append(f"{len(unknown):,} image{'s' if len(unknown) > 1 else ''} named{but}")
     return list(dict.fromkeys(sentences))  # a method and its base say the same
+
+
+def _why_all_are_named(confidence: dict[str, Any], name: str, catalog: DataCatalog) -> str:
+    """Why no image of these predictions is none of the classes; empty where one might be."""
+    rule = confidence["stacking"] if name.startswith("gzsl_") and confidence["stacking"] else confidence
+    if rule["threshold"]:
+        return ""
+    settings = dict(catalog.load("params:confidence"))
+    if rule["temperature"] is None:
+        return "probabilities were not calibrated" if settings["calibrate"] else "confidence.calibrate is false"
+    if settings["none_share"] == 0:
+        return "confidence.none_share is 0"
+    return f"nothing showed when to say {NONE_OF_THESE!r}"
 
 
 def _unread(outputs: set[str], catalog: DataCatalog) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from aezsl.errors import AezslError
 from aezsl.machine.files import storage_error
-from aezsl.machine.progress import report
+from aezsl.machine.screen import report
 
 #: Where tracebacks go, in the folder that the command runs in; begun again above the size.
 LOG_FILE = "info.log"
@@ -42,9 +42,12 @@ def explained(error: BaseException | None) -> str | None:
         if isinstance(error, MemoryError):
             return f"There is too little memory ({error or 'Python could get no more'}): end other programs; {RESUME}"
         if type(error).__module__.startswith("sqlite3"):
+            import mlflow
+
             from aezsl.hooks.database import remedy
 
-            return f"The database of MLflow's runs cannot be written ({error}): {remedy(error)}"
+            uri = mlflow.get_tracking_uri()
+            return f"{uri}, where MLflow keeps runs, cannot be read or written ({error}): {remedy(error)}"
         error = error.__cause__ or error.__context__
     return None
 

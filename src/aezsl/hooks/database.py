@@ -143,7 +143,7 @@ def _look_inside(path: Path, uri: str) -> str:
     except sqlite3.Error as error:
         return _REMEDIES.get(_sqlite_code(error), f"what it holds cannot be read ({error}): {upgrade}")
     if runs := rows.get("runs"):
-        return f"another version of MLflow made it, and it holds {runs} runs: {upgrade}"
+        return f"another version of MLflow made it, and it holds {runs} run{'s' * (runs > 1)}: {upgrade}"
     ours = set(rows) <= {*Base.metadata.tables, *_NO_USERS}
     if rows and whole and ours and not any(n for name, n in rows.items() if name not in _NO_USERS):
         return "MLflow was stopped while it made the tables, and they hold nothing: delete it and run again"

@@ -6,7 +6,7 @@ from threading import Lock
 from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
-from aezsl.hooks.tracked import TrackedRun
+from aezsl.hooks.mlflow_run import TrackedRun
 
 
 class SplitHooks:

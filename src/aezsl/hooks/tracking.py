@@ -12,6 +12,7 @@ from kedro_mlflow.framework.hooks import MlflowHook
 
 from aezsl.datasets.files import dataset_path
 from aezsl.hooks.database import save_view, sign_run
+from aezsl.hooks.mlflow_run import TrackedRun
 from aezsl.hooks.subject import (
     BENCHMARK,
     KIND,
@@ -23,7 +24,6 @@ from aezsl.hooks.subject import (
     named_methods,
     run_name,
 )
-from aezsl.hooks.tracked import TrackedRun
 from aezsl.kinds import Settings
 from aezsl.machine.provenance import git_commit, peak_memory_mb
 from aezsl.methods import METHODS

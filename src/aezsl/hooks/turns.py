@@ -14,9 +14,9 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
-from aezsl.machine.console import ON_SCREEN
 from aezsl.machine.files import written_whole
 from aezsl.machine.processes import Process
+from aezsl.machine.screen import ON_SCREEN
 
 log = logging.getLogger(__name__)
 

@@ -20,6 +20,8 @@ _BEING_WRITTEN = re.compile(
 )
 #: Folders that this process has cleared of leftovers.
 _cleared: set[Path] = set()
+#: Bytes of the name of a file at most.
+LONGEST = 255
 #: Bytes of a file that is read at once.
 SMALL = 2**20
 #: What stands between an archive and the place of a member in it.
@@ -140,7 +142,9 @@ def _place_beside(path: Path, suffix: str = "") -> Path:
         _cleared.add(path.parent)
         clear_leftovers(path.parent)
     own = Process.this()
-    return path.with_name(f".{path.name}.{own.host}-{own.pid}-{own.started}-{uuid.uuid4().hex}{suffix}")
+    tail = f".{own.host}-{own.pid}-{own.started}-{uuid.uuid4().hex}{suffix}"
+    short = len(os.fsencode(path.name)) + len(tail) < LONGEST
+    return path.with_name(f".{path.name if short else hashlib.sha256(os.fsencode(path.name)).hexdigest()}{tail}")
 
 
 def write_durably(path: Path, write: Callable[[Path], None]) -> None:

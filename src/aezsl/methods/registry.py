@@ -17,6 +17,7 @@ class Entry:
     place: str  # module:Class below aezsl.methods
     needs: Needs = "samples"
     refines: str | None = None  # the linear method whose labels it improves
+    or_refines: str | None = None  # another one, whose labels it may improve instead
     pool: bool = False  # learns from the unlabelled test images
     large_scale: bool = False  # stands in the paper's table of many classes, or beside it
     paired: bool = False  # for features and semantics that a pair of encoders has put into one space
@@ -34,10 +35,10 @@ class Entry:
 
 
 _ENTRIES = (
-    Entry("adaptive_devise", "DeViSE, adaptive", "adaptive.adaptive_ranking:AdaptiveDeViSE"),
-    Entry("adaptive_eszsl", "ESZSL, adaptive", "adaptive.adaptive_ridges:AdaptiveESZSL", "statistics"),
-    Entry("adaptive_ridge", "Shigeto et al., adaptive", "adaptive.adaptive_ridges:AdaptiveRidge", "statistics"),
-    Entry("adaptive_sje", "SJE, adaptive", "adaptive.adaptive_ranking:AdaptiveSJE"),
+    Entry("adaptive_devise", "DeViSE, adaptive", "adaptive:AdaptiveDeViSE"),
+    Entry("adaptive_eszsl", "ESZSL, adaptive", "adaptive:AdaptiveESZSL", "statistics"),
+    Entry("adaptive_ridge", "Shigeto et al., adaptive", "adaptive:AdaptiveRidge", "statistics"),
+    Entry("adaptive_sje", "SJE, adaptive", "adaptive:AdaptiveSJE"),
     Entry("aezsl", "AEZSL", "aezsl.aezsl:AEZSL", "statistics", large_scale=True),
     Entry("aezsl_lr", "AEZSL_LR", "refinement.aezsl_lr:AEZSLLR", "statistics", refines="aezsl", pool=True),
     Entry(
@@ -56,8 +57,8 @@ _ENTRIES = (
         refines="aezsl",
         pool=True,
     ),
-    Entry("aezsl_sim", "AEZSL_sim", "aezsl.aezsl_sim:AEZSLSim", "statistics", large_scale=True),
-    Entry("aezsl_t", "AEZSL_T", "propagation.aezsl_t:AEZSLT", "statistics", refines="aezsl", pool=True),
+    Entry("aezsl_sim", "AEZSL_sim", "aezsl.aezsl:AEZSLSim", "statistics", large_scale=True),
+    Entry("aezsl_t", "AEZSL_T", "propagation.aezsl_t:AEZSLT", "statistics", "aezsl", or_refines="eszsl", pool=True),
     Entry("amp", "AMP", "amp:AMP"),
     Entry("conse", "ConSE", "conse:ConSE"),
     Entry("cosine", "cosine of a pair", "paired:Cosine", "statistics", paired=True),

@@ -30,7 +30,7 @@ class Ridge(ZeroShotClassifier):
 
     """
 
-    lam: Positive = 10.0
+    lam: Positive = 3.0
 
     grid: ClassVar[Mapping[str, list[float]]] = {"lam": [1e-2, 1e-1, 1.0, 3.0, 1e1, 3e1, 1e2, 3e2, 1e3]}
     citation: ClassVar[str] = (

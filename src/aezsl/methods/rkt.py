@@ -56,10 +56,10 @@ class RKT(LinearZeroShotClassifier):
 
     """
 
-    sparsity: Positive = 3e-3
+    sparsity: Positive = 1e-2
     gamma: Positive = 10.0
-    lam: Positive = 1e-2
-    learn_from: Literal["virtual", "both", "seen"] = "virtual"
+    lam: Positive = 1e-3
+    learn_from: Literal["virtual", "both", "seen"] = "both"
 
     grid: ClassVar[Mapping[str, list[Any]]] = {
         "learn_from": ["virtual", "both", "seen"],  # the paper's three ways

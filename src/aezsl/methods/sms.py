@@ -72,7 +72,7 @@ class SMS(TransductiveMethod):
 
     alpha: Positive = 1.0
     gamma: Positive = 10.0
-    lam: Positive = 1.0
+    lam: Positive = 0.3
     balance: bool = True
     spread: AtLeastOne = 2.0
     max_rounds: Count = 50

@@ -136,7 +136,7 @@ class UDA(TransductiveMethod):
     def posteriors(self, X: Array, A: Array) -> Array:
         """Probabilities (m, C) of the classes with semantics A by indirect attribute prediction."""
         state = {key.removeprefix(IAP_STATE): v for key, v in self.get_state().items() if key.startswith(IAP_STATE)}
-        scores = IAP(C=self.C).set_state(state).adapt(A).scores(X)
+        scores = IAP(C=self.C).set_state(state).adapt_to(Targets(A)).scores(X)
         probabilities: Array = softmax(scores / self.temperature, axis=1)
         return probabilities
 

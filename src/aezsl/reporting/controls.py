@@ -1,6 +1,6 @@
 """Whether what is said about classes carries meaning: the same method on descriptions that say less, or nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,13 +9,14 @@ import pandas as pd
 
 from aezsl.arrays import Array
 from aezsl.data.normalise import JOIN, fit_normaliser
-from aezsl.data.once import Once
 from aezsl.data.problem import Problem
 from aezsl.encoders.knowledge.named import wordnet
 from aezsl.encoders.recipe import Recipe
 from aezsl.encoders.texts.fingerprints import MINILM, with_fingerprints
 from aezsl.encoders.texts.semantics import embed_classes
+from aezsl.encoders.texts.written import WRITTEN, written_sentences
 from aezsl.errors import DataError
+from aezsl.machine.workers import Once
 from aezsl.reporting.comparison import ablation_rows
 from aezsl.reporting.figures import BLUE, GREY, Figure, line_figure
 from aezsl.reporting.formatting import to_markdown
@@ -85,16 +86,27 @@ def _control_vectors(
         swapped = np.empty_like(own)
         swapped[order] = own[np.roll(order, 1)]  # nobody keeps his own
         return swapped, sources
-    if control == "scrambled" and "text" not in classes:
+    said = _said(classes, sources)
+    if control == "scrambled" and not all(said):
         return np.stack([rng.permutation(row) for row in own]), sources
     encoders = dict.fromkeys(s.get("encoder") or MINILM for s in sources if s["kind"] == "text") or {MINILM: None}
     if control == "names":
         texts = [wordnet()[name].names[0] if name in wordnet() else name for name in classes["class_name"]]
     else:
-        texts = [" ".join(rng.permutation(text.split()).tolist()) for text in classes["text"]]
+        texts = [" ".join(rng.permutation(text.split()).tolist()) for text in said]
     plain = with_fingerprints([{"kind": "text", "encoder": encoder} for encoder in encoders])
     spoken = [text.replace("_", " ") for text in texts]
     return embed_classes(classes.assign(text=spoken), plain), plain
+
+
+def _said(classes: pd.DataFrame, sources: Sequence[Mapping[str, Any]]) -> list[str]:
+    """All that is said about every class: its own text, and sentences of others; empty where nobody says anything."""
+    parts = [classes["text"].fillna("").tolist()] if "text" in classes else [[""] * len(classes)]
+    for kind in (source.get("descriptions") for source in sources):
+        if kind in WRITTEN:
+            found = written_sentences(kind, classes)
+            parts.append([" ".join(found.get(name, ())) for name in classes["class_name"]])
+    return [" ".join(texts).strip() for texts in zip(*parts, strict=True)]
 
 
 def tabulate_controls(*values: Any, names: Sequence[str]) -> tuple[pd.DataFrame, str]:

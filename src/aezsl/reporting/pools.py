@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aezsl.data.pools import Cell
+from aezsl.data.draws import Cell
 from aezsl.evaluation.intervals import paired_interval
 from aezsl.reporting.figures import CAPTION_SIZE, LIGHT_GREY, TEXT_SIZE, TITLE_SIZE, Figure, new_figure
 from aezsl.reporting.formatting import method_label, to_markdown

@@ -5,18 +5,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aezsl.arrays import Labels
+from aezsl.arrays import Array, Labels
 from aezsl.data.draws import held_out_mask
-from aezsl.data.once import Once
 from aezsl.data.problem import SeenArrays
 from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant, seen_unseen_curve
 from aezsl.evaluation.confidence import spread
 from aezsl.evaluation.ranking import Ranking
+from aezsl.machine.workers import Once
+from aezsl.methods import TargetClassifier
 from aezsl.methods.core.seen import Targets
 from aezsl.selection.folds import class_split, split_classes
 from aezsl.selection.settings import CalibrationSettings
-from aezsl.selection.validation import Fold, Trial
+from aezsl.selection.validation import Examined, Fold, Trial
 
 
 class Sides(NamedTuple):
@@ -42,13 +43,24 @@ def generalized_sides(
     settings : of the calibration. A method with a pool learns from all that is validated on.
     """
     method, points = trial.method, trial.points
-    true, fold = _generalized_fold(data, held_out, settings.seen_test_fraction, seed, trial.shared)
-    for way, (seen, X, S, given) in enumerate(fold.examined(trial.normalisations)):
-        pool = X if method.transductive else None
-        both = None if given is None else np.vstack([seen.given, given])
-        targets = Targets(np.vstack([seen.S, S]), pool, len(points), progress=False, unmoved=both)
-        for model in trial.fit_points(seen, way):
-            yield Sides(true, *model.adapt_to(targets).rank_sides(X, len(seen.S), k), len(seen.S), len(S))
+    true, fold = generalized_fold(data, held_out, settings.seen_test_fraction, seed, trial.shared)
+    for way, examined in enumerate(fold.examined(trial.normalisations)):
+        targets = all_targets(examined, method.transductive, len(points))
+        for model in trial.fit_points(examined.seen, way):
+            yield sides_of(model.adapt_to(targets), examined, true, k)
+
+
+def all_targets(examined: Examined[Array], transductive: bool, n_points: int = 1) -> Targets:
+    """Seen classes of a fold, then those that play unseen; what is validated on is the pool, if one is learnt from."""
+    seen, X, S, given = examined
+    both = None if given is None else np.vstack([seen.given, given])
+    return Targets(np.vstack([seen.S, S]), X if transductive else None, n_points, progress=False, unmoved=both)
+
+
+def sides_of(classifier: TargetClassifier, examined: Examined[Array], true: Labels, k: int) -> Sides:
+    """The k best classes of either side, by the classifier of ``all_targets``."""
+    n_seen = len(examined.seen.S)
+    return Sides(true, *classifier.rank_sides(examined.X, n_seen, k), n_seen, len(examined.S))
 
 
 def generalized_curves(
@@ -76,7 +88,7 @@ def generalized_scores(curves: Sequence[SeenUnseenCurve], criterion: str, settin
     return [curve.at(constant).harmonic for curve in curves]
 
 
-def _generalized_fold(data: SeenArrays, held_out: Labels, share: float, seed: int, shared: Once) -> tuple[Labels, Fold]:
+def generalized_fold(data: SeenArrays, held_out: Labels, share: float, seed: int, shared: Once) -> tuple[Labels, Fold]:
     """Labels of what is validated on, seen classes first, and the fold.
 
     Validated on are a share of the images of classes that stay seen, then those of the classes held out.

@@ -14,7 +14,7 @@ from aezsl.selection.settings import SelectionSettings
 LEAST_SEEN = 4
 
 #: Folds at most beside the one that parameters are chosen on.
-FRESH = 3
+FRESH = 2
 
 
 def class_folds(

@@ -27,11 +27,19 @@ CANDIDATES = 8
 #: Grids of fewer points, in all normalisations, are searched as a whole.
 SMALL = 12
 
+#: Parameter -> values to search.
+Grid = Mapping[str, Sequence[Any]]
+
 #: Which points of which normalisations are asked for.
 Asked = Mapping[int, Sequence[int]]
 
 #: Gives the scores of what is asked on a fold, by normalisation, then by point.
 Score = Callable[[int, Asked], Sequence[float]]
+
+
+def grid_points(grid: Grid) -> list[dict[str, Any]]:
+    """All combinations of the grid's values, the last parameter running fastest."""
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
 def race(score: Score, grid: Mapping[str, Sequence[Any]], n_ways: int, n_samples: Sequence[int]) -> Array:

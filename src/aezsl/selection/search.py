@@ -1,29 +1,22 @@
 """Every point of a grid, in every normalisation, scored on validation classes, and the one to choose."""
 
 import logging
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array, Labels
-from aezsl.data.normalise import NOTHING, PARTS, Normalisation, in_words, moving_steps, steps_text
-from aezsl.data.once import Once
-from aezsl.data.problem import Problem, SeenArrays
+from aezsl.data.normalise import PARTS, Normalisation, in_words
+from aezsl.data.problem import Problem
 from aezsl.kinds import Values
-from aezsl.machine.progress import progress_bar
-from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
-from aezsl.methods.core.parameters import MethodSettings
 from aezsl.methods.core.two_stage import BasedMethod
-from aezsl.methods.registry import spoken_name
-from aezsl.selection.calibration import generalized_scores
 from aezsl.selection.folds import class_folds, problem_folds
-from aezsl.selection.race import SMALL, Asked, race, with_distances
+from aezsl.selection.race import Grid, grid_points
 from aezsl.selection.settings import CalibrationSettings, SelectionSettings
-from aezsl.selection.side_by_side import Generalized, examine_folds
+from aezsl.selection.side_by_side import Generalized, cross_validate
 from aezsl.selection.store import SelectionStore, selection_key
 from aezsl.selection.ties import (
     clearly_best,
@@ -34,13 +27,8 @@ from aezsl.selection.ties import (
     moved_to_front,
     n_tied,
 )
-from aezsl.selection.validation import Task, Trial
 
 log = logging.getLogger(__name__)
-
-#: Parameter -> values to search.
-Grid = Mapping[str, Sequence[Any]]
-
 
 #: Without unseen classes nothing says how many classes play unseen: a fifth.
 FOR_ARRAYS = SelectionSettings(fraction=0.2)
@@ -138,6 +126,9 @@ def select(
             cls.base, X, y, S, settings, given, **{key: fixed[key] for key in fixed.keys() & _params(cls.base)}
         )
         fixed = {**base.get_params(), **fixed}
+        if other := METHODS[name].or_refines:
+            params = select(other, X, y, S, settings, given).get_params()
+            fixed = {**{f"{other}_{key}": value for key, value in params.items()}, **fixed}
     grid = {key: values for key, values in cls.grid.items() if key not in fixed}
     method = make_method(name, **fixed)
     if not grid:
@@ -190,17 +181,6 @@ def _scores_by_way(best: pd.DataFrame) -> str:
     )
 
 
-def suitable_normalisations(name: str, problem: Problem, init: Values) -> list[Normalisation]:
-    """The normalisations of the problem that suit the method: if it compares images with texts, none may move either.
-
-    Where no normalisation suits, all are given: the method itself refuses them, unless the user vouches for the pair.
-    """
-    if not METHODS[name].paired or init.get("stated_pair"):
-        return problem.normalisations
-    suitable = [way for way in problem.normalisations if not any(map(moving_steps, way.values()))]
-    return suitable or problem.normalisations
-
-
 def _n_samples(problem: Problem, settings: SelectionSettings) -> int:
     """How many images of validation classes are behind a score."""
     return sum(int(np.isin(problem.y_train, fold).sum()) for fold in problem_folds(problem, settings))
@@ -251,95 +231,3 @@ def _best_first(name: str, table: pd.DataFrame, grid: Grid, n_samples: int) -> p
     if several:
         table["best_in_way"] = table.index.isin(first)
     return moved_to_front(table, first[0])
-
-
-def effective_grid(name: str, given: MethodSettings) -> dict[str, Sequence[Any]]:
-    """What is searched for the method ``name``: the grid of its class, but for parameters that are given.
-
-    A parameter with one value is not searched, even where ``grid`` names it: that one may be of a file, and the value
-    of the command line. One that ``grid`` names has the values given there. The parameters keep the class's order,
-    others that ``grid`` names come behind them: any parameter can be searched.
-    """
-    grid = {**method_class(name).grid, **given.searched}
-    return {key: values for key, values in grid.items() if key not in given.fixed}
-
-
-def grid_points(grid: Grid) -> list[dict[str, Any]]:
-    """All combinations of the grid's values, the last parameter running fastest."""
-    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-
-
-def cross_validate(
-    method: ZeroShotClassifier,
-    X: Array,
-    y: Labels,
-    S: Array,
-    folds: Sequence[Labels],
-    grid: Grid,
-    normalisations: Sequence[Normalisation] = (NOTHING,),
-    shared: Once | None = None,
-    generalized: Generalized | None = None,
-    going_with: Sequence[Values] | None = None,
-    given: Array | None = None,
-    search: str = "exhaustive",
-) -> pd.DataFrame:
-    """Scores on the validation classes, for every point of the grid in every normalisation, or for those of a race.
-
-    One row per normalisation and point: the steps, where there is a choice, the point's parameters,
-    ``score_<fold>`` for every fold, ``mean`` and ``std`` over folds.
-    normalisations : by which X and S are brought to scale, means and scales from what a fold learns from alone.
-    shared : keeps the folds' decompositions for other methods that are validated on the same folds.
-    generalized : what is scored where validation classes compete with seen ones; without, mean per-class accuracy.
-    going_with : parameters that go with each normalisation.
-    given : the semantics (Cs, b) as they were given, where S has been moved already.
-    search : as in ``SelectionSettings``; where classes compete with seen ones, or points are few, all are tried.
-    """
-    shared = Once() if shared is None else shared
-    points = grid_points(grid)
-    total = len(normalisations) * len(points) * len(folds)
-    bar = progress_bar(total=total, desc=f"selecting {spoken_name(method)}", unit="fit")
-    racing = search == "race" and generalized is None and total > SMALL * len(folds)
-
-    with bar, small_products():
-        trial = Trial(method, points, normalisations, shared, going_with)
-        data = SeenArrays(X, y, S, given)
-        if racing:
-            kept: dict[Hashable, Task] = {}
-            trial = trial._replace(kept=kept)
-
-            def score(fold: int, asked: Asked) -> list[float]:
-                asked_for = {trial.name(folds[fold], way) for way in asked}
-                for name in kept.keys() - asked_for:  # it is out of the race
-                    del kept[name]
-                return next(examine_folds([folds[fold]], trial, data, None, bar.update, asked))
-
-            n_samples = [int(np.isin(y, fold).sum()) for fold in folds]
-            raced = race(score, grid, len(normalisations), n_samples).reshape(-1, len(folds))
-        else:
-            by_fold = examine_folds(folds, trial, data, generalized, bar.update)
-            found = list(zip(*by_fold, strict=True))
-    if racing:
-        scores = raced
-    elif generalized:
-        criterion, calibration, _ = generalized
-        scores = np.array([generalized_scores(curves, criterion, calibration) for curves in found])
-    else:
-        scores = np.array(found)
-    table = _points_table(points * len(normalisations))
-    if len(normalisations) > 1:
-        for place, part in enumerate(PARTS):
-            steps = [steps_text(normalisation[part]) for normalisation in normalisations]
-            table.insert(place, part, np.repeat(steps, len(points)))
-    for f in range(len(folds)):
-        table[f"score_{f}"] = scores[:, f]
-    table = table.assign(mean=with_distances(scores) if racing else scores.mean(axis=1), std=scores.std(axis=1))
-    return table[~np.isnan(scores[:, 0])]
-
-
-def _points_table(points: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """One row per point; a column with None keeps it, where pandas would make it NaN."""
-    columns = {}
-    for name in points[0]:
-        values = [point[name] for point in points]
-        columns[name] = pd.Series(values, dtype=object) if any(value is None for value in values) else pd.Series(values)
-    return pd.DataFrame(columns, index=range(len(points)))

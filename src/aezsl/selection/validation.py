@@ -8,14 +8,14 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 
 from aezsl.arrays import Array, Labels
-from aezsl.data.draws import long_tail
+from aezsl.data.draws import all_kinds_of_pools
 from aezsl.data.mapped_arrays import Rows
 from aezsl.data.normalise import NOTHING, Normalisation, fit_normaliser, given_beside
-from aezsl.data.once import Once
 from aezsl.data.problem import SeenArrays
 from aezsl.data.statistics import SeenStatistics
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Values
+from aezsl.machine.workers import Once
 from aezsl.methods import ZeroShotClassifier
 from aezsl.methods.core.seen import SeenData, Spectra, Targets
 from aezsl.selection.folds import class_split, mapped_split, predict, split_classes
@@ -124,7 +124,7 @@ def _tasks(trial: Trial, data: SeenArrays, held_out: Labels) -> Iterator[Task]:
     method, points = trial.method, trial.points
     y_val, examined = _examine(trial, data, held_out)
     everyone = np.arange(len(y_val))
-    pools = [everyone, long_tail(y_val)] if method.long_tailed_validation else [everyone]
+    pools = all_kinds_of_pools(y_val) if method.serves_all_pools else [everyone]
     for seen, X, S, given in examined:
         parts = []
         for rows in pools:

@@ -1,12 +1,22 @@
-"""What a service has done so far, as Prometheus reads it: all its workers together, and those that are gone."""
+"""What a service has done: a line per request, and counts as Prometheus reads them, of all its workers together."""
 
+import json
+import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger(__name__)
+
+#: Questions about the service itself: without a line in the log while they are answered.
+PROBES = ("/ping", "/health", "/healthz", "/readyz", "/version", "/metrics")
 
 #: Statuses of answers that are counted, and upper ends in seconds of the classes of how long an answer took.
 STATUSES = (200, 400, 404, 405, 413, 500, 503)
@@ -28,7 +38,7 @@ _PLACES = {name: place for place, name in enumerate(_NAMES)}
 
 
 class Metrics:
-    """Counts of this process, in a file of its own in the folder that all workers share; only it writes there."""
+    """Counts of this process, in a file of its own in the folder that all workers share, gone ones included."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -82,3 +92,62 @@ def _head(name: str, kind: str, meaning: str) -> tuple[str, str]:
 
 def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+class Watched:
+    """Counts every request and writes a line about it, but for probes that are answered."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, json_lines: bool, version: str) -> None:
+        self._app, self._metrics, self._json, self._version = app, metrics, json_lines, version
+        self._mute = False  # whether a line could not be written
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application answer."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, status, told = time.perf_counter(), 500, scope.setdefault("told", {})
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        finally:
+            if scope["path"] not in PROBES or status != 200:
+                seconds = time.perf_counter() - start
+                counts = {name: value for name, value in told.items() if name != "error"}
+                self._metrics.answered(status, seconds, counts)
+                self._say(self._line(scope, status, seconds, told))
+
+    def _say(self, line: str) -> None:
+        """Print the line; where that fails, on a full disk or a closed pipe, it is lost, which is told once."""
+        try:
+            print(line, flush=True)
+        except OSError as error:
+            if not self._mute:
+                log.warning("lines about requests cannot be written (%s): answers go on without them", error)
+            self._mute = True
+
+    def _line(self, scope: Scope, status: int, seconds: float, told: Mapping[str, Any]) -> str:
+        client = (scope.get("client") or ("",))[0]
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "client": client,
+            "method": scope["method"],
+            "path": scope["path"],
+            "status": status,
+            "seconds": round(seconds, 4),
+            **{name: round(value, 4) if isinstance(value, float) else value for name, value in told.items()},
+            "model": self._version,
+        }
+        if self._json:
+            return json.dumps(line)
+        return " ".join(f"{name}={value if _is_plain(value) else json.dumps(value)}" for name, value in line.items())
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value needs no quotes in a line: no blank and nothing that could end the line."""
+    return not isinstance(value, str) or all(mark.isalnum() or mark in "/.:+-_" for mark in value)

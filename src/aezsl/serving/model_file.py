@@ -40,10 +40,9 @@ def load_trained(path: Path) -> TrainedModel:
         recipe = Recipe.from_state(header["recipe"], _part("recipe", arrays)).found_near(path)
         confidence, version = Confidence.from_mapping(header["confidence"]), str(header.get(DIGEST, ""))[:12]
         trained = TrainedModel(_load_model(header, arrays), recipe, confidence, version)
-        features, semantics = recipe.example.shape[1], recipe.class_vectors.shape[1]
-        _check_widths(trained.model, features, semantics)
         targets, given = recipe.described(recipe.class_vectors[:2])
         rows = recipe.features(recipe.example.astype(np.float64))
+        _check_widths(trained.model, rows.shape[1], targets.shape[1])
         scores = trained.model.adapt(targets, rows, given).scores(rows)
         _check_scores(scores, (len(rows), len(targets)))
         check_unchanged(header, arrays)

@@ -1,5 +1,6 @@
 """What a request to the service may hold: parameters, classes, rows. Anything else is refused in one sentence."""
 
+import base64
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from aezsl.serving.classes import class_table, parsed
 IMAGE_FOLDER = "AEZSL_IMAGE_FOLDER"
 
 #: What one request may hold at most.
+MAX_BODY = 256 * 1024 * 1024  # bytes, all images together
 MAX_ROWS = 1_000
 MAX_CLASSES = 2_000
 MAX_COLUMNS = 5_000
@@ -33,6 +35,10 @@ DEFAULTS: dict[str, Any] = {"classes": "", "top": 5, "backbone": "", "multi": Fa
 
 #: How a row of the request may show its image.
 COLUMNS = ("features", "image", "path")
+
+#: How a request in JSON may hold its rows, the plainest way first.
+ROWS = ("dataframe_records", "dataframe_split", "inputs", "instances")
+JSON = "application/json"
 
 #: The rows of a request by column. A table of pandas would cost more time than to read and answer a row.
 Rows = Mapping[str, Sequence[Any]]
@@ -214,3 +220,73 @@ def _read_named(number: int, value: Any) -> bytes:
             f"row {number}: path must name an image file below the folder that {IMAGE_FOLDER} names, without links; "
             f"got {value[:200]!r} ({reason})"
         ) from error
+
+
+def read_body(body: bytes, content_type: str | None) -> tuple[Rows, Any]:
+    """The rows and the parameters of a request."""
+    if len(body) > MAX_BODY:
+        raise RequestError(f"a request may have {MAX_BODY} bytes, got {len(body)}: ask in several requests")
+    kind = (content_type or "").partition(";")[0].strip().lower()
+    if kind != JSON:  # CSV has no vectors, and a few kilobytes of Parquet may hold gigabytes
+        raise RequestError(f"the content type must be {JSON}, got {kind or 'none'}")
+    try:
+        asked = json.loads(body, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"the request is not valid JSON ({error})") from error
+    if not isinstance(asked, dict):
+        raise RequestError(f"a request must be an object with {ROWS[0]}, got {type(asked).__name__}")
+    refuse_unknown("entry", asked, (*ROWS, "params"))
+    return _read_rows({key: asked[key] for key in ROWS if key in asked}), asked.get("params")
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def _read_rows(given: dict[str, Any]) -> Rows:
+    if len(given) != 1:
+        raise RequestError(f"a request must have exactly one of {', '.join(ROWS)}, got {', '.join(given) or 'none'}")
+    ((key, values),) = given.items()
+    split = values if key == "dataframe_split" and isinstance(values, dict) else {"data": values}
+    refuse_unknown("entry of dataframe_split", split, ("columns", "index", "data"))
+    listed = split.get("data")
+    if isinstance(listed, list) and len(listed) > MAX_ROWS:
+        raise RequestError(f"a request may have {MAX_ROWS} rows, got {len(listed)}: ask in several requests")
+    rows = _by_column(listed, split.get("columns"))
+    if "image" in rows:
+        rows["image"] = [_decoded(*item) for item in enumerate(rows["image"])]
+    return rows
+
+
+def _by_column(listed: Any, names: Any) -> dict[str, list[Any]]:
+    """Rows as objects, as lists whose columns have names, or as one list per column."""
+    if isinstance(listed, dict) and names is None:
+        if not all(isinstance(values, list) for values in listed.values()):
+            raise RequestError(rows_wanted("every column must be a list"))
+        if len({len(values) for values in listed.values()}) > 1:
+            raise RequestError(rows_wanted("the columns must be of one length"))
+        return dict(listed)
+    if not isinstance(listed, list):
+        raise RequestError(rows_wanted(f"the rows must be a list, got {type(listed).__name__}"))
+    if names is None:
+        if not all(isinstance(row, dict) for row in listed):
+            raise RequestError(rows_wanted("every row must be an object"))
+        found = dict.fromkeys(name for row in listed for name in row)
+        return {name: [row.get(name) for row in listed] for name in found}
+    fits = isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    if not fits or not all(isinstance(row, list) and len(row) == len(names) for row in listed):
+        raise RequestError(rows_wanted("every row must be a list with a value for each of the columns"))
+    return {name: [row[place] for row in listed] for place, name in enumerate(names)}
+
+
+def _decoded(number: int, value: Any) -> Any:
+    """The content of an image from base64; what is not text is left for those who say which row is wrong."""
+    try:
+        return base64.b64decode(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise RequestError(f"row {number}: image must be the content of an image file, in JSON as base64") from error
+
+
+def rows_wanted(reason: str) -> str:
+    """What is wrong with the rows as a whole."""
+    return f"all rows must have one of the columns {', '.join(COLUMNS)}: {reason}"

@@ -1,7 +1,7 @@
 """``aezsl serve``: a trained model on a port. Its requests and answers are those of ``mlflow models serve``.
 
 No code of the model's folder is run, strangers and requests that are too large are refused before they are read, every
-request has a line in the log, and ``/metrics`` counts them.
+request has a line in the log, and ``/metrics`` counts them. The page listens by the same rules.
 """
 
 import json
@@ -11,14 +11,14 @@ import signal
 import socket
 import sys
 import tempfile
-import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from asyncio import TimerHandle, Transport
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import h11
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -26,15 +26,22 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
 
-from aezsl.serving.connections import NAMES, ImpatientProtocol, TooLargeError, read_bounded
-from aezsl.serving.metrics import Metrics
-from aezsl.serving.mlflow_server import JSON, MAX_BODY, answer_body
-from aezsl.serving.requests import RequestError
-from aezsl.serving.service import ServedModel, make_served
+from aezsl.errors import DataError
+from aezsl.serving.metrics import Metrics, Watched
+from aezsl.serving.requests import JSON, MAX_BODY, RequestError
+from aezsl.serving.service import ServedModel, answer_body, make_served
 
 log = logging.getLogger(__name__)
+
+#: The only address that is listened on unless the owner names another one, and names by which browsers may call it.
+HOST = "127.0.0.1"
+NAMES = (HOST, "localhost")
+
+#: Seconds from the first byte of a request to its last.
+REQUEST_SECONDS = 60.0
 
 #: Bytes of all bodies that are held at once; whoever comes then is asked to come again.
 MAX_HELD = 2 * MAX_BODY
@@ -47,9 +54,6 @@ SIGN_SECONDS = 30
 
 #: Where a worker finds its settings.
 SETTINGS = "AEZSL_SERVE_SETTINGS"
-
-#: Questions about the service itself: without a line in the log while they are answered.
-PROBES = ("/ping", "/health", "/healthz", "/readyz", "/version", "/metrics")
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,6 @@ class ServeSettings:
 def serve(settings: ServeSettings, listening: socket.socket) -> None:
     """Serve until the command is interrupted; a worker that dies is replaced, SIGHUP replaces all, one by one."""
     import uvicorn
-    from uvicorn.supervisors import Multiprocess
 
     with tempfile.TemporaryDirectory(prefix="aezsl-serve-") as counts:
         os.environ[SETTINGS] = json.dumps(asdict(replace(settings, counts=counts)))
@@ -83,10 +86,20 @@ def serve(settings: ServeSettings, listening: socket.socket) -> None:
             timeout_graceful_shutdown=PATIENCE,
             timeout_worker_healthcheck=SIGN_SECONDS,
         )
-        workers = Multiprocess(config, sockets=[listening])
+        workers = Workers(config, sockets=[listening])
         if sys.stdin is not None and sys.stdin.isatty():  # a terminal that is closed ends the service
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         workers.run()
+
+
+class Workers(Multiprocess):
+    """Learns at once that a worker has died, also while it waits for a sign of it."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that are gone, each asked by a pipe that ends with it: nobody else holds the other end."""
+        for process in self.processes:
+            process.child_conn.close()
+        super().keep_subprocess_alive()
 
 
 def make_worker() -> Starlette:
@@ -180,50 +193,71 @@ def _refusal(sentence: str, status: int, told: dict[str, Any]) -> Response:
     return Response(json.dumps({"error_code": name, "message": sentence}), status, headers, JSON)
 
 
-class Watched:
-    """Counts every request and writes a line about it, but for probes that are answered."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics, json_lines: bool, version: str) -> None:
-        self._app, self._metrics, self._json, self._version = app, metrics, json_lines, version
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the application answer."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        start, status, told = time.perf_counter(), 500, scope.setdefault("told", {})
-
-        async def watch(message: Message) -> None:
-            nonlocal status
-            status = message.get("status", status)
-            await send(message)
-
-        try:
-            await self._app(scope, receive, watch)
-        finally:
-            if scope["path"] not in PROBES or status != 200:
-                seconds = time.perf_counter() - start
-                counts = {name: value for name, value in told.items() if name != "error"}
-                self._metrics.answered(status, seconds, counts)
-                print(self._line(scope, status, seconds, told), flush=True)
-
-    def _line(self, scope: Scope, status: int, seconds: float, told: Mapping[str, Any]) -> str:
-        client = (scope.get("client") or ("",))[0]
-        line = {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "client": client,
-            "method": scope["method"],
-            "path": scope["path"],
-            "status": status,
-            "seconds": round(seconds, 4),
-            **{name: round(value, 4) if isinstance(value, float) else value for name, value in told.items()},
-            "model": self._version,
-        }
-        if self._json:
-            return json.dumps(line)
-        return " ".join(f"{name}={value if _is_plain(value) else json.dumps(value)}" for name, value in line.items())
+class TooLargeError(DataError):
+    """A request has more bytes than may be sent at once."""
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a value needs no quotes in a line: no blank and nothing that could end the line."""
-    return not isinstance(value, str) or all(mark.isalnum() or mark in "/.:+-_" for mark in value)
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection whose request is not whole in time; uvicorn alone would wait for ever."""
+
+    _deadline: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on waiting, unless this was the rest."""
+        super().data_received(data)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        super().connection_lost(exc)
+        self._stop()
+
+    def _wait(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def reserve(port: int, host: str = HOST) -> socket.socket:
+    """A socket at a port of this machine; a port that is taken is refused, with one that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    place = socket.socket(family)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a page closed a moment ago does not keep it
+    try:
+        place.bind((host, port))
+        place.listen()  # whoever comes while the model is being loaded waits
+        return place
+    except OSError as error:
+        place.close()
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            other = free.getsockname()[1]
+        where = f"port {port}" if host == HOST else f"port {port} of {host}"
+        raise DataError(f"{where} cannot be used ({error.strerror}): try --port={other}, which is free") from error
+
+
+async def read_bounded(request: Request, most: int) -> bytes:
+    """The body; refused before anything of it is read where it says its size, else as soon as it is too large."""
+    said = request.headers.get("content-length", "")
+    body = bytearray()
+    if not said.isdecimal() or int(said) <= most:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > most:
+                break
+        else:
+            return bytes(body)
+    raise TooLargeError(
+        f"at most {most // 2**20 or 1} MB can be sent at once: make it smaller, or ask in several parts"
+    )

@@ -2,35 +2,39 @@
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from mlflow.exceptions import MlflowException
 from numpy.typing import NDArray
 from PIL import Image
 
 from aezsl import __version__
-from aezsl.encoders.recipe import NamedClasses
+from aezsl.encoders.named_classes import NamedClasses
 from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.errors import AezslError, DataError
 from aezsl.formats.images import UnreadableImageError, read_image
 from aezsl.methods import TargetClassifier, method_name
-from aezsl.serving.mlflow_server import JSON, ROWS, answer_body, read_requests_first
 from aezsl.serving.model_file import MODEL_FILE, load_trained
 from aezsl.serving.requests import (
     DEFAULTS,
+    JSON,
+    ROWS,
     RequestError,
     Rows,
     columns_of,
     failed,
     image_content,
+    read_body,
     read_classes,
     read_features,
     read_params,
+    rows_wanted,
     shown_by,
 )
 from aezsl.serving.trained import TrainedModel
@@ -215,3 +219,70 @@ def make_signature() -> Any:
 def example(trained: TrainedModel) -> pd.DataFrame:
     """A request that the model can answer."""
     return pd.DataFrame({"features": [row.astype(float).tolist() for row in trained.recipe.example]})
+
+
+def read_requests_first(loader: str) -> None:
+    """From now on requests to models that the module ``loader`` loads are read here before MLflow sees them.
+
+    Left to itself MLflow drops parameters that it does not know, refuses lists of classes, quotes the whole request
+    before what it found wrong, sends its traceback where it cannot parse something, and parses every request twice.
+    """
+    from mlflow.pyfunc import PyFuncModel, scoring_server
+
+    def ours(model: Any) -> bool:
+        return bool(model.metadata.flavors["python_function"]["loader_module"] == loader)
+
+    if not getattr(PyFuncModel.predict, "of_aezsl", False):
+        PyFuncModel.predict = _predicting(PyFuncModel.predict, ours)  # type: ignore[method-assign]
+        scoring_server.invocations = _answering(scoring_server.invocations, ours)
+
+
+def _predicting(ask: Callable[..., Any], ours: Callable[[Any], bool]) -> Callable[..., Any]:
+    @wraps(ask)
+    def predict(self: Any, data: Any, params: Any = None) -> Any:
+        if not ours(self):
+            return ask(self, data, params)
+        given = read_params(params)
+        columns_of(data)  # which refuses those that MLflow would drop
+        try:
+            return ask(self, data, given)
+        except RequestError:
+            raise
+        except MlflowException as error:
+            # The end of what MLflow says is wrong, on one line.
+            reason = " ".join(str(error).rpartition("Error: ")[2].split()).strip("' ")
+            raise RequestError(rows_wanted(reason if len(reason) <= 200 else f"{reason[:200]} ...")) from error
+
+    predict.of_aezsl = True  # type: ignore[attr-defined]
+    return predict
+
+
+def _answering(answer: Callable[..., Any], ours: Callable[[Any], bool]) -> Callable[..., Any]:
+    @wraps(answer)
+    def invocations(data: bytes, content_type: str | None, model: Any, input_schema: Any) -> Any:
+        if not ours(model):
+            return answer(data, content_type, model, input_schema)
+        return respond(model._model_impl, data, content_type)
+
+    return invocations
+
+
+def respond(served: ServedModel, body: bytes, content_type: str | None) -> Any:
+    """What MLflow's server sends back: the answer of a ``service.ServedModel`` to the body of a request."""
+    from mlflow.pyfunc.scoring_server import InvocationsResponse
+
+    return InvocationsResponse(response=answer_body(served, body, content_type)[0], status=200, mimetype=JSON)
+
+
+def answer_body(served: ServedModel, body: bytes, content_type: str | None) -> tuple[str, dict[str, float]]:
+    """The answer to the body of a request, as JSON, and what is counted of it."""
+    try:
+        rows, params = read_body(body, content_type)
+        reply = served.reply(rows, params)
+        lines = [dict(zip(reply.columns, line, strict=True)) for line in zip(*reply.columns.values(), strict=True)]
+        return json.dumps({"predictions": lines, "metadata": served.about | {"expected": reply.expected}}), reply.counts
+    except RequestError:
+        raise
+    except Exception as error:
+        log.exception("a request failed")
+        raise failed(error) from error

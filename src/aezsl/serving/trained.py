@@ -1,16 +1,18 @@
 """A fitted method with its recipe: all it takes to classify."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from aezsl.arrays import Array
-from aezsl.encoders.class_groups import class_groups, label_groups
 from aezsl.encoders.images.pictures import Encode
-from aezsl.encoders.recipe import NamedClasses, Recipe
+from aezsl.encoders.knowledge.labels import read_labels
+from aezsl.encoders.named_classes import NamedClasses, class_groups, label_groups
+from aezsl.encoders.recipe import Recipe
 from aezsl.errors import DataError
 from aezsl.evaluation.answers import TOP, Answers
 from aezsl.evaluation.calibration import merge
@@ -21,10 +23,21 @@ from aezsl.evaluation.yes_no import rival_classes
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
 from aezsl.methods.heads.folder import FolderClassifier
 from aezsl.methods.heads.methods import AEZSLHeads, HeadMethod
-from aezsl.serving.one_photo import doubts_in_words
+from aezsl.serving.photos import doubts_in_words
+
+#: Known classes that tell two labels apart, for each of them.
+APART = 3
 
 #: Classes of training at most that say how widely scores are spread.
 REFERENCE_CLASSES = 32
+
+
+class Confused(NamedTuple):
+    """Two labels that a folder confuses."""
+
+    names: tuple[str, str]
+    photos: float  # how many have one in the folder and the other by themselves
+    apart: tuple[list[str], list[str]]  # known classes that the one covers more than the other
 
 
 @dataclass(frozen=True)
@@ -54,18 +67,62 @@ class TrainedModel:
         """A classifier of some classes for features (n, d) as the backbone gave them; they are the pool, if any is."""
         return self.model.adapt(targets.vectors, self._rows(features), targets.given)
 
-    def worth_a_look(self, adapted: TargetClassifier, known: Iterable[int], n: int = 3) -> list[int]:
-        """The n rows of a folder named as a whole whose names tell most about the others; ``known`` ones are given."""
+    def worth_a_look(self, adapted: TargetClassifier, corrections: Mapping[int, int], n: int = 3) -> list[int]:
+        """The n rows of a folder named as a whole whose names tell most about the others, beside corrected ones."""
         if not isinstance(adapted, FolderClassifier) or not adapted.folder:
             raise DataError("only where photos are named together one says something of others: leave --alone out")
-        return adapted.folder.ask(known, n)
+        return adapted.folder.ask(corrections, n, self._threshold)
+
+    def confused(
+        self,
+        adapted: TargetClassifier,
+        names: Sequence[str],
+        corrections: Mapping[int, int],
+        n: int = 3,
+        also: Sequence[tuple[str, str]] = (),
+    ) -> list[Confused]:
+        """The n pairs of labels that a folder named as a whole confuses most, then those that are asked for."""
+        if not isinstance(adapted, FolderClassifier) or not adapted.folder:
+            return []
+        photos = adapted.folder.confused(corrections, self._threshold)
+        most = zip(*np.unravel_index(np.argsort(-photos, axis=None, kind="stable")[:n], photos.shape), strict=True)
+        pairs = [(int(a), int(b)) for a, b in most if photos[a, b] > 0]
+        for one, other in also:
+            if one != other and {one, other} <= set(names):
+                a, b = sorted((list(names).index(one), list(names).index(other)))
+                pairs.append((a, b))
+        shares = adapted.folder.start.parts["shares"]
+        return [
+            Confused(
+                (names[a], names[b]),
+                float(photos[a, b]),
+                (self.known_names(shares[a] - shares[b]), self.known_names(shares[b] - shares[a])),
+            )
+            for a, b in dict.fromkeys(pairs)
+        ]
+
+    def known_names(self, weights: Array, n: int = APART) -> list[str]:
+        """The first names of the n classes of the network with the largest weights, of those above zero.
+
+        Of "class 7: cock, rooster" cock.
+        """
+        classes = self.recipe.classes
+        known = classes.loc[classes["role"] == "seen", "class_name"].tolist()
+        best = [known[c] for c in np.argsort(-weights, kind="stable")[:n] if weights[c] > 0]
+        return [(name.partition(": ")[2] or name).partition(",")[0] for name in best]
+
+    @property
+    def _threshold(self) -> float:
+        """Of "none of these", also where none was chosen."""
+        return self.confidence.threshold or 0.5
 
     def doubts(self, targets: NamedClasses, multi: bool = False) -> list[str]:
         """Why names among these classes should not be trusted, where the method can tell without an image.
 
         multi : several of them may be true, so that classes that look the same are no harm.
         """
-        found = self.model.doubts(targets.vectors) if hasattr(self.model, "doubts") else None
+        foreign = read_labels(targets.names)[1]
+        found = self.model.doubts(targets.vectors, foreign) if hasattr(self.model, "doubts") else None
         return doubts_in_words(targets.names, found, multi)
 
     def expected(self, n_classes: int, any_seen: bool = False) -> str:
@@ -165,7 +222,7 @@ class TrainedModel:
         if corrections:
             nothing = None
             if isinstance(adapted, FolderClassifier) and adapted.folder:
-                adapted = adapted.corrected(corrections, self.confidence.threshold or 0.5)
+                adapted = adapted.corrected(corrections, self._threshold)
                 nothing = adapted.nothing
             return self.answer_rows(rows, targets, adapted, top).corrected(corrections, targets.names, nothing)
         k = len(targets.names) if top is None else max(top, SHARING)

@@ -16,13 +16,11 @@ from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.confidence import NONE_OF_THESE
 from aezsl.formats.image_folders import read_new_images
 from aezsl.formats.images import UnreadableImageError
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 from aezsl.methods import METHODS
-from aezsl.serving.classes import Given, find_classes, parsed
-from aezsl.serving.corrected import placed
+from aezsl.serving.classes import Given, find_classes, parsed, placed
 from aezsl.serving.model_file import SCHEME, load_exported, load_registered, load_trained
-from aezsl.serving.one_photo import Named
-from aezsl.serving.photos import PHOTOS, photo_model
+from aezsl.serving.photos import PHOTOS, Named, photo_model
 from aezsl.serving.trained import TrainedModel
 
 log = logging.getLogger(__name__)
@@ -94,11 +92,13 @@ def name_images(
     together: bool = False,
     multi: bool = False,
     ask: int = 0,
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> Named:
     """Names of the photo, or of all photos below the folder; what cannot be read is passed over and listed.
 
     together : name a folder as a whole, where the model can learn from the photos to be named.
-    multi : several labels may be true of a photo, see ``classify``. ask : how many photos worth a look to find.
+    multi : several labels may be true of a photo, see ``classify``. ask : how many photos worth a look to find,
+        and how many pairs of labels that the folder confuses, beside these ``pairs``.
 
     Names that somebody has given in ``corrections.csv`` are taken over; a folder that is named as a whole follows them.
     """
@@ -124,7 +124,10 @@ def name_images(
     else:
         adapted = trained.adapt_to_rows(features, targets)
         answers = trained.answer(features, targets, None, adapted, corrections)
-    worth = trained.worth_a_look(adapted, corrections, ask) if ask and not multi else []
+    worth, confused = [], []
+    if ask and not multi:
+        worth = trained.worth_a_look(adapted, corrections, ask)
+        confused = trained.confused(adapted, targets.names, corrections, ask, pairs)
     return Named(
         readable,
         shown,
@@ -134,6 +137,7 @@ def name_images(
         warnings,
         frozenset(corrections),
         tuple(worth),
+        tuple(confused),
     )
 
 

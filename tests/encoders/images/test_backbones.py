@@ -167,3 +167,20 @@ def test_naming_a_backbone_does_not_import_torch():
         "make_backbone('efficientnet_lite0').fingerprint"
     )
     subprocess.run([sys.executable, "-c", f"{code}; sys.exit('torch' in sys.modules)"], check=True)
+
+
+@pytest.mark.slow
+def test_eight_bits_give_nearly_the_same_features_under_another_fingerprint(picture):
+    exact, rough = (make_backbone("efficientnet_lite0", precision=precision) for precision in ("float32", "int8"))
+    assert exact.fingerprint == make_backbone("efficientnet_lite0").fingerprint != rough.fingerprint
+    (preprocess, run), (_, run_rough) = exact.load(), rough.load()
+    pixels = np.stack([preprocess(picture), preprocess(Image.new("RGB", (40, 30), "orange"))])
+    expected, found = run(pixels), run_rough(pixels)
+    assert not np.array_equal(found, expected)
+    cosines = (found * expected).sum(axis=1) / np.linalg.norm(found, axis=1) / np.linalg.norm(expected, axis=1)
+    assert cosines.min() > 0.9  # of a plain colour, which no photo has
+
+
+def test_eight_bits_are_for_networks_made_for_them():
+    with pytest.raises(ParameterError, match="resnet18"):
+        make_backbone("resnet18", "random", precision="int8")

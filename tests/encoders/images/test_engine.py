@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from aezsl.encoders.images.engine import choose_provider, export_graph, graph_folder, kept_graph, run_graph
+from aezsl.encoders.images.engine import (
+    choose_provider,
+    export_graph,
+    graph_folder,
+    kept_graph,
+    quantised_graph,
+    run_graph,
+)
 from aezsl.errors import ParameterError
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
@@ -20,6 +27,16 @@ class Mean(torch.nn.Module):
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("AEZSL_CACHE", str(tmp_path / "cache"))
+
+
+def test_the_same_examples_give_the_same_quantised_graph():
+    network = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), Mean())
+    examples = np.random.default_rng(0).normal(size=(6, 3, 8, 8)).astype(np.float32)
+    graph = export_graph(network, (3, 8, 8))
+    first, again, others = (quantised_graph(graph, some) for some in (examples, examples, 3 * examples))
+    assert first == again != others
+    exact, rough = (run_graph(one, "cpu")(examples) for one in (graph, first))
+    assert 0 < np.abs(rough - exact).max() < 0.1 * np.abs(exact).max()
 
 
 def test_a_second_start_does_not_export_again():

@@ -90,6 +90,14 @@ class TestPrompts:
         (tmp_path / "bad.json").write_text('{"red_fox": [1]}')
         with pytest.raises(DataError, match="red_fox"):
             read_descriptions(tmp_path / "bad.json")
+        for said in (
+            '{"red_fox": ["a\\u0000"]}',
+            '{"red_fox": ["\\ud800"]}',
+            '{"red_fox": ["a fox"], "fox": "A  fox"}',
+        ):
+            (tmp_path / "bad.json").write_text(said)
+            with pytest.raises(DataError, match="'red_fox'"):
+                read_descriptions(tmp_path / "bad.json")
 
 
 @pytest.mark.slow  # imports a large library

@@ -5,8 +5,8 @@ import pytest
 
 from aezsl.kinds import Positive
 from aezsl.methods import METHODS, LinearClassifier, LinearZeroShotClassifier, make_method
-from aezsl.methods.adaptive.adaptive import Adaptive
-from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
+from aezsl.methods.adaptive import Adaptive
+from aezsl.methods.aezsl.aezsl import AEZSLSim
 from aezsl.methods.shared.local_ridges import LocalRidges
 from aezsl.methods.shared.similarity import WEIGHTINGS
 from tests.oracles.aezsl import single_mapping

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from aezsl.errors import AezslError
-from aezsl.methods.aezsl.aezsl import AEZSL
-from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
+from aezsl.methods.aezsl.aezsl import AEZSL, AEZSLSim
 from tests.methods.core.contract import MethodContract
 from tests.oracles.aezsl import cosines, single_mapping
 from tests.synthetic import make_synthetic

@@ -7,8 +7,7 @@ import pytest
 
 from aezsl.machine.workers import Workers, working_on
 from aezsl.methods.aezsl import aezsl, streamed
-from aezsl.methods.aezsl.aezsl import AEZSL
-from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
+from aezsl.methods.aezsl.aezsl import AEZSL, AEZSLSim
 from aezsl.methods.aezsl.streamed import (
     SharedProblem,
     Shifts,

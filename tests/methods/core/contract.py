@@ -88,6 +88,13 @@ class MethodContract(Refusals, ScikitLearnChecks):
         streamed = self.make().fit(statistics, S=data.S).decision_function(data.X_new, data.S_new)
         np.testing.assert_allclose(streamed, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
 
+    def test_classes_may_come_with_what_they_were_before_they_were_moved(self, data):
+        moved, moved_new = data.S - data.S.mean(axis=0), data.S_new - data.S.mean(axis=0)
+        model = self.make().fit(data.X, data.y, moved, given=data.S)
+        pool = data.X_new if model.transductive else None
+        found = model.adapt(moved_new, pool, given=data.S_new).predict(data.X_new)
+        assert found.shape == data.y_new.shape
+
     def test_queries_change_nothing(self, data):
         model = self.make().fit(*data[:3])
         before = copy.deepcopy(vars(model))

@@ -198,9 +198,10 @@ def test_parameters_are_checked_before_training_end_to_end():
         make_method("daezsl", epochs=0).fit_end_to_end(StoredFeatures(data.X), data.y, data.S)
 
 
-def test_a_rate_at_which_the_loss_explodes_is_refused():
-    with pytest.raises(AezslError, match="learning_rate"):
-        make_method("daezsl", **{**SMALL, "learning_rate": 1e25}).fit(*make_synthetic()[:3])
+@pytest.mark.parametrize(("name", "rate"), [("learning_rate", 1e25), ("learning_rate", 1e300), ("mapping_rate", 1e300)])
+def test_a_rate_at_which_the_loss_explodes_or_that_has_no_number_is_refused(name, rate):
+    with pytest.raises(AezslError, match=name):
+        make_method("daezsl", **{**SMALL, name: rate}).fit(*make_synthetic()[:3])
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+from aezsl.methods.heads.union import SeenClassifiers
 from tests.helpers.heads import GROUPS
 from tests.synthetic import make_synthetic
 

@@ -7,7 +7,7 @@ from scipy.special import softmax
 from aezsl.errors import DataError
 from aezsl.evaluation.confidence import NOTHING
 from aezsl.methods import make_method
-from aezsl.methods.heads.corrections import REACH
+from aezsl.methods.heads.corrections import REACH, RIDGE, TAUGHT
 from tests.helpers.heads import fitted
 
 
@@ -76,18 +76,37 @@ def test_photos_of_none_of_the_labels_bring_their_neighbours_along(seen, data):
     assert found.nothing[strangers[4:]].mean() > 5 * found.nothing[others].mean()
 
 
+def test_what_is_taught_is_the_ridge_regression_of_what_the_scores_missed(folder, wrong):
+    basis, rows = folder.folder, sorted(wrong)
+    missed = np.eye(basis.F.shape[1])[[wrong[row] for row in rows]] - softmax(basis.F[rows], axis=1)
+    X = basis.X[rows]
+    expected = TAUGHT * np.linalg.inv(X.T @ X + RIDGE * np.eye(X.shape[1])) @ X.T @ missed
+    np.testing.assert_allclose(basis.solve(wrong).taught, expected, atol=1e-10)
+    assert not basis.solve({}).taught.any()
+
+
+def test_a_new_photo_of_a_corrected_folder_is_named_by_what_was_taught(folder, wrong, data):
+    found = folder.corrected(wrong)
+    apart = data.X_new + 1e-7  # photos of the folder go by their soft labels
+    right = [(one.predict(apart) == data.y_new)[data.y_new < 2].mean() for one in (folder, found)]
+    assert right[1] > right[0]
+
+
 def test_the_photos_to_ask_are_those_of_the_formula_written_out(folder, data):
     basis = folder.folder
-    u = 1 - softmax(basis.F, axis=1).max(axis=1)
+    corrected = {3: int(data.y_new[3]), 8: 1}
+    solved = basis.solve(corrected)
+    own = softmax(basis.F + basis.X @ solved.taught, axis=1)
+    u = [1 - sum(np.exp(solved.log_R[i]) * own[i]) for i in range(len(own))]
     P = np.eye(len(u)) - REACH * basis.S.toarray()  # the precision of the field
-    known = [3, 8]
-    for asked in folder.folder.ask(known, 4):
+    known = list(corrected)
+    for asked in folder.folder.ask(corrected, 4):
         left = np.setdiff1d(np.arange(len(u)), known)
         C = np.linalg.inv(P[np.ix_(left, left)])  # conditioning takes rows out of a precision
         worth = [u[j] * sum(u[i] * C[a, b] ** 2 for a, i in enumerate(left)) / C[b, b] for b, j in enumerate(left)]
         assert asked == left[int(np.argmax(worth))]
         known.append(asked)
-    assert len(basis.ask(range(len(u) - 2), 5)) == 2
+    assert len(basis.ask(dict.fromkeys(range(len(u) - 2), 1), 5)) == 2
 
 
 def test_a_small_folder_follows_corrections_though_it_is_left_alone_without(seen, data):
@@ -103,3 +122,12 @@ def test_a_restored_folder_says_that_it_cannot_be_corrected(folder, seen, wrong,
     np.testing.assert_array_equal(again.scores(data.X_new), folder.scores(data.X_new))
     with pytest.raises(DataError):
         again.corrected(wrong)
+
+
+def test_pairs_of_labels_share_the_doubt(folder, wrong):
+    basis = folder.folder
+    pairs = basis.confused(wrong)
+    free = np.setdiff1d(np.arange(len(basis.F)), list(wrong))
+    assert pairs.sum() == pytest.approx(basis.doubt(wrong)[free].sum())
+    assert not np.tril(pairs).any()
+    assert (pairs >= 0).all()

@@ -4,16 +4,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from aezsl.errors import DataError, ParameterError
+from aezsl.evaluation.confidence import NOTHING
 from aezsl.methods import HEADS, make_method, method_name
 from aezsl.methods.heads import union
-from aezsl.methods.heads.methods import AEZSLHeads, HeadMapping, conse
-from aezsl.methods.heads.own_classes import with_own_classes
-from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+from aezsl.methods.heads.folder import OWN, TOGETHER
+from aezsl.methods.heads.methods import AEZSLHeads, HeadMapping, conse, with_own_classes
+from aezsl.methods.heads.union import SeenClassifiers
 from aezsl.methods.shared.local_ridges import LocalRidges, local_coefficients
 from aezsl.methods.shared.similarity import SimilarityWeights
 from tests.helpers.heads import GROUPS, fitted
@@ -95,7 +96,7 @@ def test_a_label_has_its_score_whatever_the_others_are(seen, data):
 
 def test_a_label_given_twice_shares_its_probability(seen, data):
     scores = fitted(seen).decision_function(data.X_new, data.S_new[[0, 1, 1]])
-    np.testing.assert_array_equal(scores[:, 1], scores[:, 2])
+    np.testing.assert_allclose(scores[:, 1], scores[:, 2], rtol=1e-12)  # BLAS sums the last columns in another order
 
 
 def test_only_the_direction_of_a_label_counts(seen, data):
@@ -114,6 +115,19 @@ def test_unseen_classes_are_named_far_above_chance(seen, data, name):
 def test_a_pool_that_is_named_together_is_named_better(seen, data):
     alone, together = (fitted(seen, name).predict(data.X_new, data.S_new) for name in ("aezsl_heads", "aezsl_heads_t"))
     assert (together == data.y_new).mean() > (alone == data.y_new).mean()
+
+
+def test_a_folder_tells_its_names_less_surely_than_its_soft_labels(seen, data):
+    folder = fitted(seen, "aezsl_heads_t").adapt(data.S_new, data.X_new)
+    log_R = folder.folder.solve({}).log_R
+    told = folder.scores(data.X_new)
+    np.testing.assert_allclose(told, OWN * folder.folder.F + TOGETHER * log_R, rtol=1e-5)
+    labels = folder.predict(data.X_new)
+    assert (labels == log_R.argmax(axis=1)).mean() > 0.95
+    assert (softmax(told.astype(float), axis=1).max(axis=1) < np.exp(log_R).max(axis=1)).all()
+    nobody = folder.corrected({0: NOTHING})
+    assert nobody.nothing[0] == 1
+    assert ((nobody.nothing > 0) & (nobody.nothing <= 1)).all()
 
 
 def test_without_a_pool_or_with_a_small_one_the_pool_method_is_the_plain_one(seen, data):
@@ -171,11 +185,19 @@ def test_far_labels_and_labels_that_are_alike_are_known_without_an_image(seen, d
     labels = np.stack([near, near + 1e-3, apart, seen.S[7]])
     doubts = fitted(seen, by_name=0.0).doubts(labels)
     u = fitted(seen, by_name=0.0).similarity(labels)
-    assert set(doubts.far) == set(np.flatnonzero(u.max(axis=1) < AEZSLHeads.far_below))
+    assert set(doubts.far) == set(np.flatnonzero(u.max(axis=1) < AEZSLHeads.far_below[0]))
     assert 2 in doubts.far
     assert 0 not in doubts.far
     assert (0, 1) in doubts.alike
     assert (0, 3) not in doubts.alike
+
+
+def test_a_label_of_another_language_is_far_below_a_bound_of_its_own(seen):
+    model = fitted(seen)
+    nearest = model.similarity(seen.S[:2]).max(axis=1)
+    model.far_below = (nearest.max() + 0.1, nearest.min() - 0.1)
+    assert model.doubts(seen.S[:2]).far.tolist() == [0, 1]
+    assert model.doubts(seen.S[:2], [True, False]).far.tolist() == [1]
 
 
 def test_conse_combines_the_posteriors_of_the_network(seen, data):

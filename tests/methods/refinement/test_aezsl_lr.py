@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import aezsl.methods.refinement.refined as refined
+import aezsl.methods.refinement.aezsl_lr as refined
 from aezsl.errors import AezslError, ParameterError
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.methods import make_method

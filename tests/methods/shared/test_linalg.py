@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from aezsl.data.once import Once
 from aezsl.data.statistics import SeenStatistics
+from aezsl.machine.workers import Once
 from aezsl.methods import make_method
 from aezsl.methods.core import seen
 from aezsl.methods.shared.linalg import centred_moment_eigh, moment_eigh, row_space_eigh

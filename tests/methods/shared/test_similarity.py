@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from aezsl.methods.aezsl.aezsl import AEZSL
-from aezsl.methods.aezsl.aezsl_sim import AEZSLSim
+from aezsl.methods.aezsl.aezsl import AEZSL, AEZSLSim
 from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.methods.shared.similarity import WEIGHTINGS, SimilarityWeights
 from tests.oracles.aezsl import cosines, single_mapping

@@ -73,6 +73,21 @@ export function removeClass(line) {
   else [...find("classes").rows].filter((one) => one.querySelector("input").value === name).forEach((one) => one.remove());
 }
 
+// Another description of a class; none where the text is empty.
+export function describe(name, text) {
+  if (!state.about.by_words) {
+    const line = [...find("classes").rows].find((one) => one.querySelector("input").value.trim() === name);
+    line.querySelector("textarea").value = text || name;
+    return;
+  }
+  const described = text ? `${name}: ${text}` : name;
+  const lines = find("words").value.split("\n").map((line) => {
+    if (line.includes(":")) return line.split(":")[0].trim() === name ? "" : line;
+    return line.split(",").filter((one) => one.trim() !== name).join(",");
+  });
+  setWords([...lines.filter((line) => line.trim()), described].join("\n"));
+}
+
 function setWords(text) {
   find("words").value = text;
   keep("words", text);

@@ -242,7 +242,7 @@ export async function downloadFolders(about, beside = () => []) {
 const drawn = ({ url }) => new Blob([Uint8Array.from(atob(url.split(",")[1]), (letter) => letter.charCodeAt(0))]);
 
 const list = new Intl.ListFormat("en");
-const covers = (name, why) => `“${name}” is nearest to ${list.format(why.covers[name])}`;
+const likeness = (known) => list.format(known.map(({ name, likeness }) => `${name} (${percent(likeness)})`));
 
 // Why: what speaks for the best name and against the next one.
 function near(title, classes, weighs) {
@@ -257,12 +257,15 @@ function near(title, classes, weighs) {
   return [make("h3", { textContent: title }), make("ul", { className: "near", ariaLabel: title }, ...items)];
 }
 
-find("why").addEventListener("click", guarded(async () => {
-  const [first, second] = answers[selected].names;
-  const why = await asked("why", { first, second }, [state.photos[selected]]);
+// What the photo looks like, what speaks for the first name, and what against the second.
+export function reasons(why, first, second) {
   if (why.covers) {
-    find("reasons").replaceChildren(make("p", { textContent: `Of what the model knows, ${covers(first, why)}; ${covers(second, why)}.` }));
-    return;
+    return [
+      make("p", { textContent: `Of what the model knows, this photo looks most like ${likeness(why.looks)}.` }),
+      make("p", { textContent: `For ${plain(first)}: of the classes that this name resembles, it looks like ${likeness(why.covers[first])}.` }),
+      make("p", { textContent: `Against ${plain(second)}: that name resembles ${likeness(why.covers[second])} most.` }),
+      make("p", { className: "note", textContent: "A percentage says how much the photo looks like that class, among all that the model knows." }),
+    ];
   }
   const parts = [];
   if (why.attributes.length) {
@@ -276,5 +279,11 @@ find("why").addEventListener("click", guarded(async () => {
   const alone = find("refine").checked ? " All this is of the photo by itself, before the model learnt from the others." : "";
   parts.push(make("p", { className: "note", textContent: explained + alone }));
   for (const name of [first, second]) parts.push(...near(`Known classes nearest to ${plain(name)}`, why.near[name], why.weighs));
-  find("reasons").replaceChildren(...parts);
+  return parts;
+}
+
+find("why").addEventListener("click", guarded(async () => {
+  const [first, second] = answers[selected].names;
+  const why = await asked("why", { first, second }, [state.photos[selected]]);
+  find("reasons").replaceChildren(...reasons(why, first, second));
 }));

@@ -1,17 +1,22 @@
 // Sort: all photos in groups by name. What the visitor corrects, the other names follow; every step can be undone.
 
 import { download, find, guarded, keep, kept, make, oneAtATime, picture, plain, state } from "./common.js";
-import { addClass, removeClass } from "./classes.js";
-import { asked, downloadFolders, finished, refresh } from "./naming.js";
+import { addClass, describe, removeClass } from "./classes.js";
+import { asked, downloadFolders, finished, reasons, refresh } from "./naming.js";
 import { fill } from "./teaching.js";
 
 const NONE = "none of these";
 const KEPT = "corrections";
+const PAIRS = 3;
+const list = new Intl.ListFormat("en");
 
-// Steps of this tab: the photo, its class (null: none of these), and the class that it brought along.
+// Steps of this tab: the photo, its class (null: none of these), and the class that it brought along; or lines, each of a
+// class that was described: its name, the text and the former one.
 const steps = JSON.parse(kept(KEPT) ?? "[]");
 let answers = [];
 let worth = [];
+let confused = []; // pairs of names
+let watched = null; // the pair one of whose names was just described, as it was before
 let shown = new Map(); // photo -> name, as last shown
 let before = new Map(); // the same before the last step
 let opened = null; // the photo that is asked about
@@ -19,7 +24,7 @@ let opened = null; // the photo that is asked about
 // The last step of a photo counts, if its class is there.
 function corrections() {
   const names = finished().map(([name]) => name.trim());
-  const found = Object.fromEntries(steps.map(({ photo, name }) => [photo, name]));
+  const found = Object.fromEntries(steps.filter(({ photo }) => photo).map(({ photo, name }) => [photo, name]));
   return Object.fromEntries(Object.entries(found).filter(([photo, name]) => (name === null || names.includes(name)) && state.photos.some(({ id }) => id === photo)));
 }
 
@@ -33,9 +38,10 @@ const update = oneAtATime(guarded(async (changedSince) => {
   }
   find("sort-note").textContent = "Finding names …";
   const given = corrections();
-  const answer = await asked("sort", { corrections: given });
+  const pair = watched?.names.every((name) => finished().some(([one]) => one.trim() === name)) ? watched.names : null;
+  const answer = await asked("sort", { corrections: given, pair });
   if (changedSince()) return;
-  ({ answers, worth } = answer);
+  ({ answers, worth, confused } = answer);
   show(given);
 }));
 
@@ -62,13 +68,49 @@ function show(given) {
   find("groups").replaceChildren(...some, ...empty);
   find("worth").replaceChildren(...tiles(worth.map((place) => ({ photo: state.photos[place], place })), (answer) => plain(nameOf(answer))));
   find("worth-part").hidden = !worth.length;
+  showConfused();
   const count = Object.keys(given).length;
   const idle = new Set(steps.filter(({ photo }) => now.has(photo) && !(photo in given)).map(({ photo }) => photo)).size;
+  const after = watched && confused.find(({ names: pair }) => pair.every((name) => watched.names.includes(name)));
   find("sort-note").textContent = [
+    after ? `${plain(after.names[0])} and ${plain(after.names[1])}: ${about(watched.photos)} mixed up before, ${about(after.photos)} now.` : "",
     count ? `Corrected: ${count} of ${state.photos.length} photos.` : "",
     before.size ? `Other names that changed: ${changed.length}.` : "",
     idle ? `Corrections to names that are not among the words any more: ${idle}.` : "",
   ].filter(Boolean).join(" ");
+}
+
+const about = (photos) => (photos < 0.5 ? "hardly a photo" : `about ${Math.round(photos)} photo${Math.round(photos) === 1 ? "" : "s"}`);
+
+// Pairs of names, what tells them apart, and their descriptions to be changed.
+function showConfused() {
+  const described = new Map(finished().map(([name, text]) => [name.trim(), text.trim()]));
+  const rows = confused.slice(0, PAIRS).filter(({ photos }) => photos >= 0.5).map((pair) => {
+    const [first, second] = pair.names.map(plain);
+    const apart = pair.apart.map((known, place) => (known.length ? `${plain(pair.names[place])} is more like ${list.format(known)}` : "")).filter(Boolean);
+    const form = state.about.describable ? [descriptions(pair, described)] : [];
+    return make("li", {}, make("strong", { textContent: `${first} and ${second}` }), `: ${about(pair.photos)}. ${apart.join("; ")}${apart.length ? "." : ""}`, ...form);
+  });
+  find("confused").replaceChildren(...rows);
+  find("confused-part").hidden = !rows.length;
+}
+
+function descriptions(pair, described) {
+  const fields = pair.names.map((name) => make("input", { value: described.get(name) || name, maxLength: state.limits.description }));
+  const labels = pair.names.map((name, place) => make("label", {}, `What ${plain(name)} looks like`, fields[place]));
+  const form = make("form", {}, ...labels, make("button", { textContent: "See what that changes" }));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const texts = fields.map((field, place) => (field.value.trim() === pair.names[place] ? "" : field.value.trim()));
+    const lines = pair.names.map((name, place) => ({ name, text: texts[place], former: described.get(name) ?? "" })).filter(({ text, former }) => text !== former);
+    if (!lines.length) return;
+    before = shown;
+    watched = pair;
+    steps.push({ lines });
+    for (const { name, text } of lines) describe(name, text);
+    changed(true);
+  });
+  return form;
 }
 
 // caption : of a tile that stands outside its group.
@@ -99,6 +141,8 @@ function target(element, name) {
 
 function open(photo, answer, fresh = false) {
   opened = photo;
+  find("which-why").open = false;
+  find("which-why").hidden = answer.names.length < 2;
   find("which-shown").replaceChildren(picture(photo, { alt: photo.name }));
   const names = answer.names.includes(NONE) ? answer.names : [...answer.names, NONE];
   find("which-names").replaceChildren(...names.map((name) => {
@@ -111,6 +155,25 @@ function open(photo, answer, fresh = false) {
   (fresh ? find("which-new") : find("which-names").firstChild).focus();
 }
 
+// Why the photo that is asked about has its name: what it looks like, what speaks against the next name, its neighbours.
+find("which-why").addEventListener("toggle", guarded(async () => {
+  if (!find("which-why").open) return;
+  find("which-reasons").replaceChildren("Looking …");
+  const photo = opened;
+  const place = state.photos.indexOf(photo);
+  const [first, second] = answers[place].names;
+  const why = await asked("why", { first, second, place, corrections: corrections() });
+  if (photo !== opened) return;
+  const near = why.neighbours.filter(({ place: other }) => state.photos[other]);
+  const same = near.filter(({ said }) => said.includes(first)).length;
+  const others = near.filter(({ said }) => said.includes(second)).length;
+  const pictures = near.map(({ place: other, said }) => make("li", {}, picture(state.photos[other], { alt: state.photos[other].name }), plain(said[0] ?? NONE)));
+  const around = near.length
+    ? [make("p", { textContent: `Of the ${near.length} photos here that look most like it, ${same} ${same === 1 ? "is" : "are"} called ${plain(first)} and ${others} ${plain(second)}.` }), make("ul", { className: "near", ariaLabel: "Photos that look most like it" }, ...pictures)]
+    : [];
+  find("which-reasons").replaceChildren(...(photo.id in corrections() ? [make("p", { textContent: "You gave it this name. Without that:" })] : []), ...reasons(why, first, second), ...around);
+}));
+
 function choose(name, line) {
   find("which").close();
   return correct(opened, name, line);
@@ -119,6 +182,7 @@ function choose(name, line) {
 // line : of the class that comes with it, with its description.
 async function correct(photo, name, line) {
   before = shown;
+  watched = null;
   steps.push({ photo: photo.id, name, line });
   if (line) addClass(line);
   await changed(line);
@@ -131,10 +195,12 @@ async function changed(line) {
 }
 
 async function undo() {
-  const { line } = steps.pop();
+  const { line, lines = [] } = steps.pop();
   before = shown;
+  watched = null;
   if (line) removeClass(line);
-  await changed(line);
+  for (const { name, former } of lines) describe(name, former);
+  await changed(line || lines.length);
 }
 
 find("undo").addEventListener("click", undo);

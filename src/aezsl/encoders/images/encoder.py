@@ -51,7 +51,7 @@ def make_encoder(settings: ExtractionSettings) -> ImageEncoder:
 
 
 def _make_one(one: Mapping[str, Any], device: str) -> Backbone:
-    return make_backbone(one["backbone"], one["weights"], one["layer"], device)
+    return make_backbone(one["backbone"], one["weights"], one["layer"], device, one["precision"])
 
 
 def gather_features(

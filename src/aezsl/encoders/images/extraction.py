@@ -21,7 +21,7 @@ from aezsl.encoders.images.settings import ExtractionSettings
 from aezsl.errors import DataError
 from aezsl.formats.images import read_content, read_image
 from aezsl.machine.files import content_digest, has_digest
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 from aezsl.machine.workers import Workers, workers, working_on
 
 log = logging.getLogger(__name__)

@@ -14,13 +14,16 @@ from aezsl.encoders.pretrained import is_hub_model
 from aezsl.errors import ParameterError
 from aezsl.kinds import Count, Settings, Text
 
+Precision = Literal["float32", "int8"]
+
 
 class OneBackbone(Settings):
-    """One of several backbones, with weights, layer and path of its own."""
+    """One of several backbones, with weights, layer, precision and path of its own."""
 
     backbone: Text
     weights: Text | None = None
     layer: Text | None = None
+    precision: Precision = "float32"
     path: Text | list[Text] | None = None
 
 
@@ -32,11 +35,14 @@ class ExtractionSettings(Settings):
     install aezsl[backbones]); any classification model of torchvision (googlenet, vgg19, resnet101, vit_b_16, ...); any
     vision model of transformers (CLIP, SigLIP, DINOv2, ...), a folder or its name on the hub; file: features that
     somebody else has computed. Several give features side by side, each at unit length: a list, or names joined by +.
-    An entry of a list may have weights, layer and path of its own: {backbone: vgg19, weights: mine.pth}."""
+    An entry of a list may have weights, layer, precision and path of its own: {backbone: vgg19, weights: mine.pth}."""
     weights: Text = "default"
     """default (shipped, downloaded, or in the model's folder), random, or a local .pth file of a state dict."""
     layer: Text | None = None
     """Name of the network's node whose output is the feature. null: the classifier's input (VGG: fc6)."""
+    precision: Precision = "float32"
+    """What networks compute in. int8, for efficientnet_lite* alone: twice as many images a second where the processor
+    has VNNI, other features (they never mix with those of float32), accuracy as in data/results/cost.md."""
     path: Text | Annotated[list[Text], MinLen(1)] | None = None
     """A .npz, .parquet or .mat (xlsa17's res101.mat) file, which stands for backbone: file. Several: a list, or joined
     by +."""
@@ -77,13 +83,13 @@ def _torchvision_names() -> set[str]:
 
 
 def named_backbones(settings: ExtractionSettings) -> list[dict[str, Any]]:
-    """One mapping of backbone, weights, layer and path for every backbone that the settings name.
+    """One mapping of backbone, weights, layer, precision and path for every backbone that the settings name.
 
-    ``backbone`` is a name, several joined by ``+``, or a list of names and of mappings, which may have weights, layer
-    and path of their own. With ``backbone: file`` there may be several paths in the same way.
+    ``backbone`` is a name, several joined by ``+``, or a list of names and of mappings, which may have the others
+    of their own. With ``backbone: file`` there may be several paths in the same way.
     """
     given = settings.backbone
-    shared = {key: getattr(settings, key) for key in ("weights", "layer", "path")}
+    shared = {key: getattr(settings, key) for key in ("weights", "layer", "precision", "path")}
     items = given if isinstance(given, list) else _parts(given)
     own = [{"backbone": item} if isinstance(item, str) else item.model_dump(exclude_unset=True) for item in items]
     every = [{**shared, **one} for one in own]

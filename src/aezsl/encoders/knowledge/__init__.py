@@ -7,7 +7,7 @@ the first time only.
 
 from aezsl.encoders.knowledge.named import NamedClassifiers
 from aezsl.encoders.knowledge.vectors import ENCODERS, label_vectors, seen_classifiers
-from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+from aezsl.methods.heads.union import SeenClassifiers
 
 __all__ = ["ENCODERS", "NamedClassifiers", "SeenClassifiers", "label_vectors", "load_knowledge", "seen_classifiers"]
 

@@ -9,6 +9,9 @@ python -m aezsl.encoders.knowledge.make_texts <data.noun> <wnids> <clip_benchmar
 
 The vector of a class is the mean of three, each at unit length: of its names with the two classes above it, of the
 sentences, and of what it looks like. A class that one of the packages leaves out has the mean of the others.
+
+``to_minilm`` brings vectors of the multilingual encoder to the space of the other one: the ridge regression from one to
+the other on the names of all classes and these vectors. So English texts teach what holds for 16 languages.
 """
 
 import json
@@ -19,10 +22,15 @@ from pathlib import Path
 import numpy as np
 
 from aezsl.arrays import Array, unit_rows
-from aezsl.encoders.knowledge.named import BETWEEN, TABLE, description, imagenet_classes
-from aezsl.encoders.knowledge.vectors import ENCODERS, VECTORS, encode
+from aezsl.encoders.knowledge.named import BETWEEN, TABLE, description, imagenet_classes, wordnet
+from aezsl.encoders.knowledge.vectors import ENCODERS, encode
+from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, VECTORS
 from aezsl.formats.wordnet import Synset, read_synsets
 from aezsl.machine.files import written_whole
+
+#: Of the mapping, chosen on names of ImageNet's classes in four languages (``python -m tests.benchmarks.bench_languages
+#: choose``).
+RIDGE = 10.0
 
 
 def write_table(synsets: dict[str, Synset], wnids: Sequence[str]) -> None:
@@ -63,11 +71,20 @@ def class_vectors(texts: list[list[list[str]]], encoder: str) -> Array:
     return unit_rows(np.stack([unit_rows(np.stack(own)).mean(axis=0) for own in means]))
 
 
+def mapping(X: Array, Y: Array, ridge: float = RIDGE) -> Array:
+    """The matrix (512, 384) from unit vectors of texts by the multilingual encoder to those by the other one."""
+    found: Array = np.linalg.solve(X.T @ X + ridge * np.eye(X.shape[1]), X.T @ Y)
+    return found
+
+
 def main(data_noun: str, wnids: str, clip_benchmark: str, imagenet: str) -> None:
     """Write both files."""
     write_table(read_synsets(data_noun), Path(wnids).read_text(encoding="utf-8").split())
     texts = texts_of_classes(Path(clip_benchmark), Path(imagenet))
     vectors = {encoder: class_vectors(texts, encoder).astype(np.float16) for encoder in ENCODERS}
+    names = sorted({name for synset in wordnet().values() for name in synset.names})
+    X, Y = (np.vstack([unit_rows(encode(one, names)), vectors[one]]) for one in (MULTILINGUAL, MINILM))
+    vectors[f"to_{MINILM}"] = mapping(X.astype(np.float64), Y.astype(np.float64)).astype(np.float16)
     with written_whole(VECTORS, ".npz") as temporary:
         np.savez_compressed(temporary, allow_pickle=False, **vectors)
 

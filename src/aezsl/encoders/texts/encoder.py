@@ -12,11 +12,11 @@ import numpy as np
 
 from aezsl.arrays import Float32
 from aezsl.encoders.pretrained import is_pair, model_config
-from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, check_source, encoder_folder
+from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, TRANSLATED, check_source, encoder_folder
 from aezsl.encoders.texts.minilm import load_minilm
-from aezsl.encoders.texts.multilingual import load_multilingual
+from aezsl.encoders.texts.multilingual import load_multilingual, load_translated
 from aezsl.errors import DataError
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,13 @@ FULL_LENGTH = ("siglip", "siglip2")
 #: Texts -> (n, a).
 Encode = Callable[[Sequence[str]], Float32]
 
+#: Encoders that need no torch: what loads them from their folder.
+LOADERS: dict[str, Callable[[Path], Encode]] = {
+    MULTILINGUAL: load_multilingual,
+    MINILM: load_minilm,
+    TRANSLATED: load_translated,
+}
+
 
 @lru_cache(maxsize=4)
 def load_encoder(encoder: str, fingerprint: str) -> Encode:
@@ -40,8 +47,8 @@ def load_encoder(encoder: str, fingerprint: str) -> Encode:
     check_source({"kind": "text", "encoder": encoder, "fingerprint": fingerprint})
     try:
         folder = encoder_folder(encoder)
-        if encoder in (MINILM, MULTILINGUAL):
-            encode = (load_minilm if encoder == MINILM else load_multilingual)(folder)
+        if encoder in LOADERS:
+            encode = LOADERS[encoder](folder)
         else:
             from aezsl.encoders import torchvision  # noqa: F401  # the libraries behind these import it, unguarded
 

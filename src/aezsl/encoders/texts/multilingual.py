@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from aezsl.arrays import Array, Float32
+from aezsl.arrays import Array, Float32, unit_rows
 from aezsl.encoders.images.engine import graph_folder
+from aezsl.encoders.texts.fingerprints import MINILM, VECTORS
 from aezsl.encoders.texts.minilm import TYPES, read_safetensors
 from aezsl.machine.files import written_whole
 
@@ -53,6 +54,17 @@ def load_multilingual(folder: Path) -> Callable[[Sequence[str]], Float32]:
         return vectors
 
     return encode
+
+
+def load_translated(folder: Path) -> Callable[[Sequence[str]], Float32]:
+    """What gives vectors (n, 384) in the space of MiniLM, of texts in 16 languages: a linear mapping of the others.
+
+    ``aezsl.encoders.knowledge.make_texts`` finds it on English texts, which both encoders read.
+    """
+    encode = load_multilingual(folder)
+    with np.load(VECTORS, allow_pickle=False) as shipped:
+        mapping = shipped[f"to_{MINILM}"].astype(np.float32)
+    return lambda texts: unit_rows(unit_rows(encode(texts)) @ mapping).astype(np.float32)
 
 
 def _network(folder: Path) -> Any:

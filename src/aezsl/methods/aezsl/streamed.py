@@ -37,7 +37,7 @@ from numpy.polynomial.chebyshev import chebpts1, chebvander
 from scipy.linalg.lapack import dormqr, dptsv, dsytrd
 
 from aezsl.arrays import Array
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 from aezsl.machine.workers import workers
 from aezsl.methods.aezsl.solver import Lambdas, ReducedSeen
 from aezsl.methods.shared.similarity import SimilarityWeights

@@ -52,8 +52,8 @@ class ZeroShotClassifier(Declared):
     needs: ClassVar[Needs] = "samples"
     #: Whether ``adapt`` learns from an unlabelled pool.
     transductive: ClassVar[bool] = False
-    #: Whether parameters must serve pools whose classes are of unlike size: validation pools are then drawn both ways.
-    long_tailed_validation: ClassVar[bool] = False
+    #: Whether parameters must serve pools of every kind: validation pools are then drawn in all of these ways.
+    serves_all_pools: ClassVar[bool] = False
     #: Whether its work has threads of its own: the folds of a selection then come one after the other in a process.
     own_threads: ClassVar[bool] = False
     #: What ``adapt`` returns.

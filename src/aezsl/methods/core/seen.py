@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from aezsl.arrays import Array, Labels
 from aezsl.data.mapped_arrays import Rows
-from aezsl.data.once import Once, SameObject
 from aezsl.data.statistics import SeenStatistics, class_sums
 from aezsl.errors import DataError
+from aezsl.machine.workers import Once, SameObject
 from aezsl.methods.core.checks import check_counts, check_given, check_labels, check_rows, check_semantics
 from aezsl.methods.shared.linalg import centred_moment_eigh, moment_eigh, row_space_eigh
 

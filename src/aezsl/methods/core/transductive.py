@@ -14,8 +14,6 @@ from aezsl.methods.core.history import LabelHistory
 from aezsl.methods.core.seen import Targets
 from aezsl.methods.shared.graph import cosine_graph
 
-#: Shuffles that say how often neighbours agree by chance.
-SHUFFLES = 20
 #: Of ``guard``: neighbours in its graph, fewest samples per target class, least agreement of neighbours above chance.
 GUARD_NEIGHBORS, MIN_PER_CLASS, MIN_AGREEMENT = 10, 2.0, 0.05
 #: By how much neighbours may agree less on what is learnt than on the answers without the pool. On pools of CUB's
@@ -83,7 +81,7 @@ def guarded(
     assert pool is not None  # a guard is asked about one
     labels = alone.predict(pool)
     graph = targets.once(None, "guard", lambda: cosine_graph(unit_rows(pool), GUARD_NEIGHBORS))
-    reason = reason_to_refrain(labels, graph, len(targets.S), MIN_PER_CLASS, MIN_AGREEMENT)
+    reason = reason_to_refrain(labels, graph, len(targets.S))
     if reason is None:
         found = learn()
         before, after = agreement(labels, graph), agreement(found.labels, graph)
@@ -95,23 +93,17 @@ def guarded(
     return PoolClassifier(model, alone, history, pool)
 
 
-def reason_to_refrain(
-    labels: Labels, graph: csr_array, n_classes: float, min_per_class: float, min_agreement: float
-) -> str | None:
+def reason_to_refrain(labels: Labels, graph: csr_array, n_classes: float) -> str | None:
     """Why a pool should be left alone that a start gives these labels, or None: no true label is needed to tell.
 
-    Neighbours must agree on the labels more often than the same labels do after a shuffle: by three deviations of the
-    shuffles, and by ``min_agreement`` of what is left above chance.
+    It has few images per class, or neighbours agree on the labels hardly more often than the same labels would after a
+    shuffle, by less than ``MIN_AGREEMENT`` of what is left above chance.
     """
-    m = len(labels)
-    if m < min_per_class * n_classes:
-        return f"{m} samples of {n_classes:.3g} classes are fewer than {min_per_class:g} per class"
-    rng = np.random.default_rng(0)
-    observed = agreement(labels, graph)
-    shuffled = np.array([agreement(rng.permutation(labels), graph) for _ in range(SHUFFLES)])
-    chance = float(shuffled.mean())
-    excess = (observed - chance) / max(1 - chance, np.finfo(float).tiny)
-    if excess < min_agreement or observed < chance + 3 * shuffled.std():
+    m, counts = len(labels), np.bincount(labels)
+    if m < MIN_PER_CLASS * n_classes:
+        return f"{m} samples of {n_classes:.3g} classes are fewer than {MIN_PER_CLASS:g} per class"
+    observed, chance = agreement(labels, graph), float(counts @ (counts - 1)) / max(m * (m - 1), 1)
+    if observed - chance < MIN_AGREEMENT * (1 - chance):
         return f"neighbours agree on {observed:.1%} of the start's labels, shuffled labels on {chance:.1%}"
     return None
 

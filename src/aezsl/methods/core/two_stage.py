@@ -62,7 +62,7 @@ class BasedMethod(ZeroShotClassifier):
     def check_parameters(self) -> None:
         """Refuse what either of the two refuses."""
         super().check_parameters()
-        self._base_class()(**self.base_params()).check_parameters()
+        self.first().check_parameters()
         self.stage(**self.stage_params()).check_parameters()
 
     def base_params(self) -> dict[str, Any]:
@@ -73,10 +73,15 @@ class BasedMethod(ZeroShotClassifier):
         """The parameters of the second stage."""
         return {name: getattr(self, name) for name in _names(self.stage)}
 
+    def first(self) -> LinearZeroShotClassifier:
+        """The linear method that comes first, not fitted. With ``or_refines`` it may be another than ``base``."""
+        return self._base_class()(**self.base_params())
+
     def starts_from(self, base: ZeroShotClassifier) -> bool:
         """Whether the base method with these parameters is the one that comes first."""
-        own: bool = base.get_params() == self.base_params()
-        return own and isinstance(base, self._base_class())
+        first = self.first()
+        own: bool = base.get_params() == first.get_params()
+        return own and isinstance(base, type(first))
 
     def fit_around(self, base: ZeroShotClassifier, seen: SeenData) -> Self:
         """Become fitted around a base that is fitted already, on the same seen data."""
@@ -101,7 +106,7 @@ class BasedMethod(ZeroShotClassifier):
         if missing := [name for name in self.stage_state if name not in state]:
             raise DataError(f"{type(self).__name__} needs {', '.join(missing)} in its state: give what get_state gave")
         base_state = {name: value for name, value in state.items() if name not in self.stage_state}
-        self._adopt(self._base_class()(**self.base_params()).set_state(base_state))
+        self._adopt(self.first().set_state(base_state))
         for name in self.stage_state:
             setattr(self, name, state[name])
         return self
@@ -111,18 +116,18 @@ class BasedMethod(ZeroShotClassifier):
         return self._base.restore(state)
 
     def _adopt(self, base: ZeroShotClassifier) -> None:
-        if not isinstance(base, self._base_class()):
-            raise DataError(f"{type(self).__name__} builds on {self.base}, not on {type(base).__name__}")
+        if not isinstance(base, type(first := self.first())):
+            raise DataError(f"{type(self).__name__} builds on {type(first).__name__}, not on {type(base).__name__}")
         self.check_parameters()
         self._base = base
         self.n_features_in_, self.n_semantics_in_ = base.n_features_in_, base.n_semantics_in_
         self.moved_semantics_ = base.moved_semantics_
 
     def _fit(self, seen: SeenData) -> None:
-        params = self.base_params()
+        first = self.first()
         # Points of a grid that differ in the second stage alone share the base.
-        key = ("base", self.base, *params.items())
-        self.fit_around(seen.once(key, lambda: self._base_class()(**params).fit_seen(seen)), seen)
+        key = ("base", type(first).__name__, *first.get_params().items())
+        self.fit_around(seen.once(key, lambda: first.fit_seen(seen)), seen)
 
     def _fit_stage(self, seen: SeenData) -> None:
         """What the stage learns from seen data; nothing unless a subclass needs it."""

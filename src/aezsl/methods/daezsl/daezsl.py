@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from aezsl.arrays import Array, Labels, Mask
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import per_class_accuracy
-from aezsl.kinds import Count, NotNegative, Positive, Seed, Share, Text
+from aezsl.kinds import Count, NotNegative, Positive, Rate, Seed, Share, Text
 from aezsl.methods.core.checks import check_labels, check_semantics
 from aezsl.methods.core.contract import LinearZeroShotClassifier, Needs
 from aezsl.methods.core.seen import SeenData
@@ -89,8 +89,8 @@ class DAEZSL(LinearZeroShotClassifier):
     epochs: Count = 30
     patience: Count = 5
     validation_fraction: Share = 0.2
-    learning_rate: Positive = 0.001
-    mapping_rate: Positive | None = None
+    learning_rate: Rate = 0.001
+    mapping_rate: Rate | None = None
     batch_size: Count = 128
     rho: NotNegative = 0.5
     dropout: Share = 0.5

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from aezsl.errors import DataError
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 from aezsl.methods.daezsl.inputs import Inputs
 from aezsl.methods.daezsl.network import AdaptiveNetwork, adaptive_loss
 

@@ -6,6 +6,13 @@ the direction of a label begins at :math:`\kappa q_l + \omega \sum_{i \in K} y_{
 named is worth :math:`\omega` that were guessed. Class totals are of the other photos. So names depend on which
 corrections there are, not on their order, and without any they are what they were.
 
+**What corrections teach.** They change the classifiers of the labels, too. A ridge regression finds what the scores
+have missed, from the direction of a photo, and adds it to the scores of every photo:
+
+.. math:: F' = F + \epsilon\, X X_K' (X_K X_K' + \lambda I)^{-1} (Y - \mathrm{softmax}(F_K))
+
+So photos that resemble a corrected one follow it even where no neighbour links them.
+
 **None of these** is one more class as soon as a photo was corrected to it. It has no prototype, and is as probable from
 the start as the threshold of "none of these": :math:`F_{i0} = \log \sum_l e^{F_{il}} + \log \theta`.
 
@@ -15,12 +22,16 @@ j is known. The photo to ask is
 
 .. math:: \arg\max_j\; u_j \sum_i u_i\, C_{ij}^2 / C_{jj}
 
-with :math:`u_i` the doubt about photo i by itself, one minus the probability of its best label. C is conditioned on the
-photos that are corrected, and on those that are asked before.
+with :math:`u_i = 1 - \sum_l r_{il} p_{il}`, :math:`p_i = \mathrm{softmax}(F'_i)`: how far the name that the folder
+gives to photo i is not what the photo by itself would be called. C is conditioned on the photos that are corrected, and
+on those that are asked before.
+
+**Which description to improve.** The same doubt, by pairs of labels: :math:`\sum_i r_{ia} p_{ib} + r_{ib} p_{ia}`. What
+tells two labels apart are the known classes that one of them covers and the other does not.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,9 +44,12 @@ from aezsl.evaluation.confidence import NOTHING
 from aezsl.methods.core.classifiers import ScoringClassifier
 from aezsl.methods.propagation.balanced import TINY, Objective, Weights, propagate
 
-#: omega: guessed photos that a corrected one is worth. This and alpha were chosen on folders of ImageNet's held-out
-#: classes (``python -m tests.benchmarks.bench_corrections choose`` compares others).
+#: omega: guessed photos that a corrected one is worth. This, what is taught and alpha were chosen on folders of other
+#: classes than those that are measured (``python -m tests.benchmarks.bench_corrections choose`` compares others).
 WORTH = 3.0
+
+#: epsilon and lambda: how much corrections change the classifiers of the labels, and how smooth that change is.
+TAUGHT, RIDGE = 10.0, 1.0
 
 #: alpha: how far a photo says something of others.
 REACH = 0.99
@@ -56,6 +70,7 @@ class Solved(NamedTuple):
     log_R: Array  # (m, L) or (m, L + 1)
     M: Array  # directions of the labels
     v: Array  # their log factors
+    taught: Array  # (d, L) or (d, L + 1) what was added to their classifiers
     rounds: list[tuple[Labels, float]]
 
 
@@ -74,24 +89,34 @@ class Folder:
     shares: Array | None  # (L,) of the labels; None: expected from the scores
     max_rounds: int
     settle: float
+    _lately: dict[tuple[frozenset[tuple[int, int]], float], Solved] = field(default_factory=dict)
 
     def solve(self, corrections: Mapping[int, int], threshold: float = 0.5) -> Solved:
-        """Labels of all photos.
+        """Labels of all photos; the last ones are kept.
 
         corrections : row -> number of its label, or ``NOTHING``. threshold : theta.
         """
-        F, prototypes, shares = self.F, self.prototypes, self.shares
-        if NOTHING in corrections.values():
-            F = np.column_stack([F, logsumexp(F, axis=1) + np.log(threshold)])
+        key = frozenset(corrections.items()), threshold
+        found = self._lately.get(key) or self._solve(corrections, threshold)
+        self._lately.clear()
+        self._lately[key] = found
+        return found
+
+    def _solve(self, corrections: Mapping[int, int], threshold: float) -> Solved:
+        F, prototypes, shares = self._scores(corrections, threshold), self.prototypes, self.shares
+        if F.shape[1] > self.F.shape[1]:
             prototypes = np.vstack([prototypes, np.zeros(prototypes.shape[1])])
             shares = None if shares is None else np.append(shares, shares.mean())
         known = np.array(sorted(corrections), dtype=int)
         free = np.setdiff1d(np.arange(len(F)), known)
         Y = np.eye(F.shape[1])[[corrections[i] for i in known]]  # NOTHING is the last one
+        taught = self._taught(F, known, Y)
         log_R = np.empty_like(F)
         log_R[known] = np.where(Y, 0.0, NEVER)
         if not len(free):
-            return Solved(log_R, unit_rows(Y.T @ self.X[known]), np.zeros(F.shape[1]), [])
+            return Solved(log_R, unit_rows(Y.T @ self.X[known]), np.zeros(F.shape[1]), taught, [])
+        if len(known):
+            F = F + self.X @ taught
         if shares is None:
             shares = expected_shares(F[free])
         links = csr_array(self.S[free])
@@ -107,26 +132,65 @@ class Folder:
         log_R[free] = found.log_R
         labels = log_R[:, : self.F.shape[1]].argmax(axis=1)
         rounds = [(labels, found.rounds[-1][1])] if corrections else found.rounds
-        return Solved(log_R, found.M, found.v, rounds)
+        return Solved(log_R, found.M, found.v, taught, rounds)
 
-    @cached_property
-    def doubt(self) -> Array:
-        """How doubtful the name of every photo by itself is (m,)."""
-        found: Array = 1 - softmax(self.F, axis=1).max(axis=1)
+    def _scores(self, corrections: Mapping[int, int], threshold: float) -> Array:
+        """F, with a column of "none of these" where a photo was corrected so."""
+        if NOTHING not in corrections.values():
+            return self.F
+        return np.column_stack([self.F, logsumexp(self.F, axis=1) + np.log(threshold)])
+
+    def _taught(self, F: Array, known: Labels, Y: Array) -> Array:
+        """What is added to the classifiers (d, L)."""
+        X = self.X[known]
+        missed = Y - softmax(F[known], axis=1)
+        found: Array = TAUGHT * X.T @ np.linalg.solve(X @ X.T + RIDGE * np.eye(len(known)), missed)
         return found
+
+    def doubt(self, corrections: Mapping[int, int], threshold: float = 0.5) -> Array:
+        """How far the folder's name of every photo is not the photo's own (m,)."""
+        R, own = self._both(corrections, threshold)
+        found: Array = 1 - (R * own).sum(axis=1)
+        return found
+
+    def confused(self, corrections: Mapping[int, int], threshold: float = 0.5) -> Array:
+        """How many photos (L, L), above the diagonal, have one of two labels in the folder and the other one alone.
+
+        All pairs together, and those with "none of these", are the doubt about photos that nobody has corrected.
+        """
+        free, L = np.setdiff1d(np.arange(len(self.F)), list(corrections)), self.F.shape[1]
+        R, own = (side[free, :L] for side in self._both(corrections, threshold))
+        found: Array = np.triu(R.T @ own + own.T @ R, k=1)
+        return found
+
+    def neighbours(self, row: int, n: int = 10) -> list[int]:
+        """The photos that are linked with one most, at most n."""
+        links = self.S[[row]].tocoo()
+        found: list[int] = links.col[np.argsort(-links.data, kind="stable")[:n]].tolist()
+        return found
+
+    def alone(self, corrections: Mapping[int, int], threshold: float = 0.5) -> Array:
+        """The scores of every photo by itself, as it was taught: (m, L) or (m, L + 1)."""
+        return self._scores(corrections, threshold) + self.X @ self.solve(corrections, threshold).taught
+
+    def _both(self, corrections: Mapping[int, int], threshold: float) -> tuple[Array, Array]:
+        """The labels of all photos as the folder gives them, and of every photo by itself."""
+        log_R = self.solve(corrections, threshold).log_R
+        return np.exp(log_R), softmax(self.alone(corrections, threshold), axis=1)
 
     @cached_property
     def _dependence(self) -> tuple[Labels, Array]:
         """The photos among which is asked, and C of them."""
-        rows = np.sort(np.argsort(-self.doubt, kind="stable")[:ASKED_AMONG])
+        alone = softmax(self.F, axis=1).max(axis=1)
+        rows = np.sort(np.argsort(alone, kind="stable")[:ASKED_AMONG])
         block = csr_array(csr_array(self.S[rows])[:, rows]).toarray()
         return rows, np.linalg.inv(np.eye(len(rows)) - REACH * block)
 
-    def ask(self, known: Iterable[int], n: int = 3) -> list[int]:
-        """The n photos worth a look, where some are known."""
+    def ask(self, corrections: Mapping[int, int], n: int = 3, threshold: float = 0.5) -> list[int]:
+        """The n photos worth a look, where some are corrected."""
         rows, C = self._dependence
-        u, left = self.doubt[rows], np.ones(len(rows), dtype=bool)
-        C = _conditioned(C, left, np.flatnonzero(np.isin(rows, list(known))))
+        u, left = self.doubt(corrections, threshold)[rows], np.ones(len(rows), dtype=bool)
+        C = _conditioned(C, left, np.flatnonzero(np.isin(rows, list(corrections))))
         asked: list[int] = []
         while len(asked) < n and left.any():
             worth = np.where(left, u * (np.square(C) @ u) / np.diag(C), -1.0)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import softmax
 
 from aezsl.arrays import Array, unit_rows
 from aezsl.errors import DataError
@@ -14,17 +15,23 @@ from aezsl.kinds import Positive
 from aezsl.methods.core.classifiers import ScoringClassifier, TargetClassifier
 from aezsl.methods.core.history import LabelHistory
 from aezsl.methods.core.seen import Targets
+from aezsl.methods.core.transductive import reason_to_refrain
 from aezsl.methods.heads.corrections import Folder
 from aezsl.methods.heads.methods import AEZSLHeads
-from aezsl.methods.propagation.classifier import PropagatedClassifier
 from aezsl.methods.propagation.neighbours import neighbour_graph
-from aezsl.methods.propagation.stage import BalancedPropagation
+from aezsl.methods.propagation.stage import BalancedPropagation, PropagatedClassifier
 
 log = logging.getLogger(__name__)
 
 #: Photos that a folder needs for others to follow a correction: on folders of ImageNet's held-out classes 4 photos lost
 #: 6 points by following two corrections, 8 gained 1 and 12 gained 2.
 FEWEST = 8
+
+#: Terms of a soft label repeat each other, so that its logarithm is far too sure. Told of a photo is OWN times its
+#: score by itself and TOGETHER times that logarithm; of one more photo ELSEWHERE times its score. So probabilities
+#: hold on folders of ImageNet's held-out classes (``python -m tests.benchmarks.bench_photo_choice folders``): the
+#: calibration error is below 2% instead of 38%, and one name in a hundred changes, to neither better nor worse.
+OWN, TOGETHER, ELSEWHERE = 0.25, 0.18, 0.45
 
 
 class FolderClassifier(PropagatedClassifier):
@@ -55,10 +62,14 @@ class FolderClassifier(PropagatedClassifier):
             for labels, J in found.rounds:
                 classifier.rounds.record(labels, objective=J)
             learnt = {"centre": folder.centre, "learnt": found.M[:L], "factors": found.v[:L]}
+            if corrections:
+                learnt["taught"] = found.taught[:, :L]
             scorer = ScoringClassifier(self.model, self.S_target, {**start.parts, **learnt})
             classifier = FolderClassifier(self.model, scorer, classifier.rounds, self._pool)
-            classifier.pool_scores = found.log_R[:, :L].astype(np.float32)
-            classifier.nothing = np.exp(found.log_R[:, L]) if found.log_R.shape[1] > L else None
+            told = OWN * folder.alone(corrections, threshold) + TOGETHER * found.log_R
+            told[list(corrections)] = found.log_R[list(corrections)]  # these are certain
+            classifier.nothing = softmax(told, axis=1)[:, L] if told.shape[1] > L else None
+            classifier.pool_scores = told[:, :L].astype(np.float32)
         classifier.folder = folder
         return classifier
 
@@ -125,7 +136,7 @@ class AEZSLHeadsT(AEZSLHeads, BalancedPropagation):
         graph = neighbour_graph(X, self.n_neighbors)
         return Folder(
             start=start,
-            reason=self.reason_to_refrain(F.argmax(axis=1), graph, F.shape[1]),
+            reason=reason_to_refrain(F.argmax(axis=1), graph, F.shape[1]),
             F=F,
             S=graph,
             X=X,
@@ -144,7 +155,10 @@ class AEZSLHeadsT(AEZSLHeads, BalancedPropagation):
         scores = super()._scores(X, shares, directions, offsets)
         if not learnt:
             return scores
+        directions = unit_rows(X - learnt["centre"])
+        if "taught" in learnt:
+            scores = scores + directions @ learnt["taught"]
         scores = self.start_weight * scores + learnt["factors"]
         if self.class_weight:
-            scores = scores + self.class_weight * (unit_rows(X - learnt["centre"]) @ learnt["learnt"].T)
-        return scores
+            scores = scores + self.class_weight * (directions @ learnt["learnt"].T)
+        return ELSEWHERE * scores

@@ -1,16 +1,87 @@
-"""The formula of ``AEZSLHeads``, in numpy alone: an answer of the photo model imports no more."""
+"""The named classifiers of a network, and the formula of ``AEZSLHeads``, in numpy alone.
 
-from typing import ClassVar, NamedTuple
+An answer of the photo model imports no more.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from aezsl.arrays import Array, Labels, unit_rows
-from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+from aezsl.arrays import Array, Labels, Mask, unit_rows
+from aezsl.errors import DataError
 from aezsl.methods.shared.local_ridges import local_coefficients
 from aezsl.methods.shared.similarity import SimilarityWeights, Weighting
 
 #: Cosines with names that are held at once.
 BLOCK_ENTRIES = 2_000_000
+
+
+@dataclass(frozen=True)
+class SeenClassifiers:
+    """All that a label is compared with: C classifiers of d features, described and named by vectors.
+
+    The logits of samples X (n, d) are ``X @ rows.T + biases``. A class has its own names and those of the classes above
+    it, such as dog for a collie: class c has the names ``named[starts[c] : starts[c + 1]]``, rows of ``names``.
+    """
+
+    rows: Array  # (C, d)
+    biases: Array  # (C,)
+    S: Array  # (C, a) unit vectors of the descriptions
+    names: Array  # (M, b) unit vectors of names, in the first b <= a dimensions of the descriptions
+    named: Labels  # (P,) the names of the first class, then those of the second, ...
+    starts: Labels  # (C,) where the names of each class begin in ``named``
+
+    @classmethod
+    def build(
+        cls, rows: ArrayLike, biases: ArrayLike, S: ArrayLike, names: ArrayLike, named: Sequence[Sequence[int] | Labels]
+    ) -> Self:
+        """From arrays of any length and precision, and for every class the row numbers of its names."""
+        lengths = [len(own) for own in named]
+        if 0 in lengths:
+            raise DataError(f"class {lengths.index(0)} has no name: give each class one at least")
+        W, B, D, N = (np.asarray(array, dtype=np.float64) for array in (rows, biases, S, names))
+        found = cls(
+            *(W, B, unit_rows(D), unit_rows(N)),
+            np.concatenate([np.asarray(own, dtype=np.int64) for own in named]),
+            np.cumsum([0, *lengths[:-1]]),
+        )
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        C = len(self.rows)
+        shapes = {"biases": self.biases.shape, "descriptions": self.S.shape[:1], "names": self.starts.shape}
+        if wrong := next((what for what, shape in shapes.items() if shape != (C,)), None):
+            raise DataError(f"{C} classifiers need {C} {wrong}, got {shapes[wrong]}")
+        if C < 2:
+            raise DataError(f"at least two classifiers are needed, got {C}")
+        if self.names.shape[1] > self.S.shape[1]:
+            raise DataError(f"names have {self.names.shape[1]} dimensions, descriptions {self.S.shape[1]}: not more")
+        if self.named.min() < 0 or self.named.max() >= len(self.names):
+            raise DataError(
+                f"names are numbered 0 to {len(self.names) - 1}, got {self.named.min()} to {self.named.max()}"
+            )
+        if not all(np.isfinite(array).all() for array in (self.rows, self.biases, self.S, self.names)):
+            raise DataError("classifiers, descriptions and names must be finite numbers")
+
+    def subset(self, kept: Mask) -> Self:
+        """The same without some of the classes."""
+        ends = [*self.starts[1:], len(self.named)]
+        own = [self.named[start:end] for start, end, keep in zip(self.starts, ends, kept, strict=True) if keep]
+        return self.build(self.rows[kept], self.biases[kept], self.S[kept], self.names, own)
+
+    def state(self) -> dict[str, Any]:
+        """The arrays by name, as a fitted method keeps them."""
+        return {f"{name}_": value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """What ``state`` was taken of."""
+        return cls(**{name: state[f"{name}_"] for name in cls.__dataclass_fields__})
 
 
 def similarity_to_names(A: Array, names: Array, named: Labels, starts: Labels) -> Array:
@@ -118,8 +189,8 @@ class UnionFormula(MappingFormula):
     by_name: float
     novelty: float
 
-    #: Below this similarity to every class a label is far.
-    far_below: ClassVar[float] = 0.5
+    #: Below this similarity to every class a label is far: one of English, and one of another language.
+    far_below: ClassVar[tuple[float, float]] = (0.5, 0.45)
     #: Labels that overlap more than this are alike.
     alike_above: ClassVar[float] = 0.9
 
@@ -142,12 +213,16 @@ class UnionFormula(MappingFormula):
         log_p, z = log_posteriors(X, self.seen_.rows, self.seen_.biases)
         return union_scores(log_p, X @ directions.T + offsets - z, shares, self.novelty)
 
-    def doubts(self, A: Array) -> Doubts:
-        """Which labels resemble no class, and which pairs cover the same classes; no image is needed."""
+    def doubts(self, A: Array, foreign: Sequence[bool] = ()) -> Doubts:
+        """Which labels resemble no class, and which pairs cover the same classes; no image is needed.
+
+        foreign : which labels are of another language, all English by default.
+        """
         u = self.similarity(A)
         common = np.triu(overlap(cover(u, self.sharpness)), k=1)
         pairs = [(int(i), int(j)) for i, j in np.argwhere(common > self.alike_above)]
-        return Doubts(np.flatnonzero(u.max(axis=1) < self.far_below), pairs)
+        bounds = np.where(foreign, *self.far_below[::-1]) if len(foreign) else self.far_below[0]
+        return Doubts(np.flatnonzero(u.max(axis=1) < bounds), pairs)
 
     def rivals(self, X: Array) -> Array:
         """The largest log posterior of a class of the network (n,)."""

@@ -24,12 +24,11 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from aezsl.arrays import Array, Labels, unit_rows
-from aezsl.data.once import Once
 from aezsl.data.statistics import class_sums
 from aezsl.errors import DataError
 from aezsl.kinds import Count, NotNegative, Positive
-from aezsl.machine.progress import progress_bar
-from aezsl.machine.workers import one_blas_thread
+from aezsl.machine.screen import progress_bar
+from aezsl.machine.workers import Once, one_blas_thread
 from aezsl.methods.core.checks import check_rows, check_semantics
 from aezsl.methods.core.history import LabelHistory
 from aezsl.methods.core.parameters import Declared

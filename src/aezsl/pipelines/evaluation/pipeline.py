@@ -6,12 +6,10 @@ from kedro.pipeline import Node, Pipeline, node
 
 from aezsl.methods import Setting
 from aezsl.pipelines import with_fixed
-from aezsl.pipelines.evaluation.generalized import (
-    apply_constant,
-    evaluate_generalized,
-)
 from aezsl.pipelines.evaluation.nodes import (
+    apply_constant,
     evaluate_candidates,
+    evaluate_generalized,
     list_errors,
     score_targets,
     tabulate_candidates,

@@ -50,6 +50,8 @@ def _select(method: Entry, setting: Setting, variant: dict[str, Any] | None) -> 
         inputs["calibration"] = "params:calibration"
     if method.refines:
         inputs["base_alternatives"] = "base_alternatives"
+    if method.or_refines:
+        inputs["stores"] = "selections"
     outputs = ["chosen", "normalisation", "grid", "alternatives"]
     function = with_fixed(choose, name=method.name, variant=variant)
     return node(with_settings_of(method.name, function), inputs, outputs, name="select_parameters")

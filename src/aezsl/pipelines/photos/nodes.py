@@ -11,10 +11,11 @@ import pandas as pd
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import NamedVectors, VectorSet
 from aezsl.encoders.images.settings import ExtractionSettings
-from aezsl.encoders.recipe import NamedClasses
+from aezsl.encoders.named_classes import NamedClasses
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.intervals import class_mean_interval, paired_difference
 from aezsl.evaluation.metrics import per_class_accuracy
+from aezsl.formats.class_table import file_text
 from aezsl.formats.image_folders import read_new_images
 from aezsl.kinds import Settings, Text
 from aezsl.methods import make_method
@@ -78,7 +79,7 @@ def _labels(given: str | list[str]) -> list[str]:
     if isinstance(given, list):
         return given
     path = Path(given).expanduser()
-    lines = path.read_text(encoding="utf-8-sig").splitlines() if path.is_file() else given.split("+")
+    lines = file_text(path).splitlines() if path.is_file() else given.split("+")
     return [line.strip() for line in lines if line.strip()]
 
 

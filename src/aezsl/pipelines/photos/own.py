@@ -20,9 +20,8 @@ from aezsl.evaluation.confidence import Confidence, Stacking
 from aezsl.kinds import Positive, Settings
 from aezsl.machine.provenance import Cost
 from aezsl.methods import TargetClassifier
-from aezsl.methods.heads.methods import AEZSLHeads
-from aezsl.methods.heads.own_classes import RIDGE, with_own_classes
-from aezsl.methods.heads.seen_classifiers import SeenClassifiers
+from aezsl.methods.heads.methods import RIDGE, AEZSLHeads, with_own_classes
+from aezsl.methods.heads.union import SeenClassifiers
 from aezsl.pipelines.photos.nodes import PhotosSettings
 from aezsl.serving.photos import CONFIDENCE, photo_model
 from aezsl.serving.trained import TrainedModel

@@ -12,7 +12,7 @@ from aezsl.formats.image_folders import NewImages
 from aezsl.reporting.figures import Figure
 from aezsl.reporting.gallery import GallerySettings, draw_gallery
 from aezsl.reporting.names import PredictSettings
-from aezsl.serving.corrected import placed
+from aezsl.serving.classes import placed
 from aezsl.serving.model_file import ModelFolder, load_registered
 from aezsl.serving.photos import PHOTOS, photo_model
 from aezsl.serving.trained import TrainedModel

@@ -9,19 +9,20 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, BeforeValidator
 
-from aezsl.arrays import Labels
+from aezsl.arrays import Array, Labels
+from aezsl.data.draws import Cell, check_classes, check_sizes, check_streams, draw_pools, make_cells
 from aezsl.data.normalise import Normalisation, in_words
-from aezsl.data.pools import Cell, check_classes, check_sizes, check_streams, draw_pools, make_cells
 from aezsl.data.problem import Problem
 from aezsl.encoders.recipe import Recipe
 from aezsl.errors import DataError, ParameterError
 from aezsl.evaluation.intervals import paired_difference
 from aezsl.evaluation.metrics import per_class_accuracy
 from aezsl.kinds import Count, Name, Seed, Settings
-from aezsl.machine.progress import progress_bar
 from aezsl.machine.provenance import make_record
-from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
+from aezsl.machine.screen import progress_bar
+from aezsl.methods import METHODS, TargetClassifier, ZeroShotClassifier, make_method, method_class
 from aezsl.methods.core.seen import Targets
+from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.selection import SelectionSettings, SelectionStores, choose, selection_key
 
 #: Methods that can be measured.
@@ -60,6 +61,8 @@ class RealisticSettings(Settings):
     parameter, the smaller the more together. in_turn: one class after another. Empty: none."""
     stream_batches: Count = 8
     """Batches of a stream that are answered, each as a pool of its own."""
+    carry: bool = False
+    """Methods that can take along what earlier batches of a stream showed; else every batch is answered by itself."""
     draws: Count = 5
     """Of every kind of pool."""
     seed: Seed = 0
@@ -138,7 +141,7 @@ def choose_parameters(
     for part in filter(None, (METHODS[name].refines, name)):
         section = method_class(part).settings().model_validate(given[part])
         parameters, normalisation, _, alternatives = choose(
-            problem, section, selection, stores.of(part), part, alternatives
+            problem, section, selection, stores.of(part), part, alternatives, stores=stores
         )
     return parameters, normalisation
 
@@ -151,7 +154,7 @@ def _measure(
     bar: Any,
 ) -> pd.DataFrame:
     """A row per cell and draw, those of former runs taken over."""
-    drawn = settings.model_dump(include={"seed", "stream_batches"})
+    drawn = settings.model_dump(include={"seed", "stream_batches", "carry"})
     described = method.parameters, method.normalisation, drawn
     model, tables = None, []
     for cell, draws in pools.items():
@@ -162,7 +165,7 @@ def _measure(
             model = model or Model(method)
             measured = []
             for point, drawn_pools in enumerate(draws):
-                measured.append({"point": point, **model.measure(drawn_pools)})
+                measured.append({"point": point, **model.measure(drawn_pools, settings.carry)})
                 bar.update()
             table = pd.DataFrame(measured).assign(key=key)
             store.save(table)
@@ -181,17 +184,20 @@ class Model:
         self.X = np.asarray(own.X_test[method.rows], dtype=np.float64)
         self.y, self.targets = own.y_test[method.rows], Targets(own.S_target, progress=False, unmoved=own.given_target)
         self.model = method.fitted()
-        self.alone = self.model.adapt_to(self.targets).predict(self.X)
+        self.start = self.model.adapt_to(self.targets)
+        self.alone = self.start.predict(self.X)
 
-    def measure(self, pools: Sequence[Labels]) -> dict[str, float]:
+    def measure(self, pools: Sequence[Labels], carry: bool = False) -> dict[str, float]:
         """Accuracy over the classes that are present, with a pool and without, and the interval of the gain."""
-        labels = []
+        labels: list[Labels] = []
+        before: TargetClassifier | None = None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that labels collapse is what is measured here
             for rows in pools:
                 pool = self.X[rows]
-                targets = Targets(self.targets.S, pool, progress=False, unmoved=self.targets.unmoved)
-                labels.append(self.model.adapt_to(targets).predict(pool))
+                go_on = getattr(before, "next", None) if carry else None
+                before = go_on(pool) if go_on else self._adapted(pool)
+                labels.append(before.predict(pool))
         rows, given = np.concatenate(pools), np.concatenate(labels)
         true, alone = self.y[rows], self.alone[rows]
         gain = paired_difference(true, given == true, alone == true)
@@ -203,6 +209,13 @@ class Model:
             "low": gain.low,
             "high": gain.high,
         }
+
+    def _adapted(self, pool: Array) -> TargetClassifier:
+        """What the method makes of a pool; a base does not depend on it."""
+        given = self.targets.unmoved
+        if isinstance(self.model, BasedMethod):
+            return self.model.improve(self.start, pool, given)
+        return self.model.adapt_to(Targets(self.targets.S, pool, progress=False, unmoved=given))
 
 
 def _reasons(name: str, left_out: dict[Cell, str]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from aezsl.data.problem import Problem
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import accuracy, per_class_accuracy
 from aezsl.kinds import Count, NotNegative, Settings
-from aezsl.machine.progress import progress_bar
+from aezsl.machine.screen import progress_bar
 from aezsl.methods import make_method
 from aezsl.methods.core.seen import SeenData, Targets
 
