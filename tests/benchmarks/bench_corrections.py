@@ -15,6 +15,7 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -110,9 +111,9 @@ def tiny_folders(n, n_photos, seed=0):
 
 def choose(n_tasks, n_photos):
     """Half of the folders are of either kind; tasks have up to 40 photos of a label here, as folders do."""
-    photo_tasks.PHOTOS = 40
     seen = load_knowledge("efficientnet_lite0")
-    tasks = [task for task in draw_tasks(2 * n_tasks) if len(task.y) >= 150][: n_tasks // 2]
+    with patch.object(photo_tasks, "PHOTOS", 40):
+        tasks = [task for task in draw_tasks(2 * n_tasks) if len(task.y) >= 150][: n_tasks // 2]
     found = [(task.labels, task.kept, task.X, task.y) for task in tasks]
     folders = []
     for labels, kept, X, y in [*found, *tiny_folders(n_tasks // 2, n_photos)]:
@@ -123,9 +124,9 @@ def choose(n_tasks, n_photos):
         found = [course(*one, rule, (0, 20), i) for i, one in enumerate(folders)]
         return [f[1, 0] - f[0, 0] for f in found]
 
-    defaults = vars(corrections) | {}
+    defaults = {"WORTH": corrections.WORTH}
     for changed in [
-        {},
+        defaults,
         {"WORTH": 1.0},
         {"WORTH": 10.0},
         {"TAUGHT": 0.0},
@@ -133,13 +134,13 @@ def choose(n_tasks, n_photos):
         {"TAUGHT": 20.0},
         {"REACH": 0.9},
     ]:
-        vars(corrections).update({name: changed.get(name, defaults[name]) for name in ("WORTH", "TAUGHT", "REACH")})
         for one, *_ in folders:
             vars(one.folder).pop("_dependence", None)
             one.folder._lately.clear()
-        line = {name: gains(RULES[name]) for name in (["our rule"] if changed else RULES)}
+        with patch.multiple(corrections, **changed):
+            line = {name: gains(RULES[name]) for name in (RULES if changed is defaults else ["our rule"])}
         told = ", ".join(f"{name} {np.mean(v):+.1f} +- {np.std(v) / len(v) ** 0.5:.1f}" for name, v in line.items())
-        print(f"{changed or 'defaults'}: {told}", flush=True)
+        print(f"{'defaults' if changed is defaults else changed}: {told}", flush=True)
 
 
 def described(names, n_draws, n_photos, steps):
