@@ -25,6 +25,24 @@ def test_python_and_command_say_the_same(photos):
     assert json.loads(done.output) == classify(photos / "china.jpg", LABELS)
 
 
+def test_several_photos_have_a_line_each_and_what_cannot_be_read_is_listed(photos):
+    (photos / "broken.jpg").write_bytes(b"no image")
+    several = [photos / name for name in ("china.jpg", "broken.jpg", "flower.jpg")]
+    table = run("classify", *several, "--labels", LABELS)
+    assert table.exit_code == 3
+    assert [line.split()[0] for line in table.stdout.splitlines()[1:]] == [str(several[0]), str(several[2])]
+    assert "broken.jpg" in table.stderr
+    named = json.loads(run("classify", *several, "--labels", LABELS, "--json").stdout)
+    expected = classify(several[::2], LABELS)
+    assert [named[str(photo)][0]["label"] for photo in several[::2]] == [answer[0]["label"] for answer in expected]
+
+
+def test_a_folder_among_photos_is_refused_by_name(photos):
+    done = run("classify", photos / "china.jpg", photos, "--labels", LABELS)
+    assert done.exit_code == 2
+    assert str(photos) in done.output
+
+
 def test_the_model_from_the_cache_is_the_one_that_was_made(photos):
     first = classify(photos / "china.jpg", LABELS)
     assert cached_file().is_file()

@@ -29,7 +29,7 @@ DEVICE = click.option("--device", default="auto", show_default=True, help="As fe
 
 
 @click.command()
-@click.argument("image")
+@click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
 @LABELS
 @LABELS_FILE
 @MODEL
@@ -38,7 +38,7 @@ DEVICE = click.option("--device", default="auto", show_default=True, help="As fe
 @_MULTI
 @DEVICE
 def classify(
-    image: str,
+    images: tuple[str, ...],
     labels: str | None,
     labels_file: Path | None,
     model: str | None,
@@ -47,17 +47,18 @@ def classify(
     multi: bool,
     device: str,
 ) -> None:
-    """Name a photo: labels with their probabilities, the best first.
+    """Name a photo: labels with their probabilities, the best first. Of several photos, or a folder: a line for each.
 
     Where the best one is too improbable, its group stands before them, or "none of these". Labels have groups by a
-    column group of --labels-file, or where WordNet has them. A folder is named image by image.
+    column group of --labels-file, or where WordNet has them. Every photo is named by itself.
     """
-    named = name_photos(image, labels, labels_file, model, device, together=False, multi=multi)
+    several = len(images) > 1 or Path(images[0]).is_dir()
+    named = name_photos(images, labels, labels_file, model, device, together=False, multi=multi)
     lines = named.answers.best(top).labels(named.none)
     if as_json:
-        answers: Any = dict(zip(named.paths, lines, strict=True)) if Path(image).is_dir() else lines[0]
+        answers: Any = dict(zip(named.paths, lines, strict=True)) if several else lines[0]
         click.echo(json.dumps(answers, indent=2, ensure_ascii=False))
-    elif Path(image).is_dir():
+    elif several:
         _print_table(named)
     else:
         width = max(len(line["label"]) for line in lines[0])
@@ -110,7 +111,7 @@ def name(
     if sort == "move" and (n := _finish_moves(target)):
         click.echo(f"{n} photos are in {target}, as the run had named them that was stopped", err=True)
         return
-    named = name_photos(str(folder), labels, labels_file, model, device, together=not alone, multi=multi)
+    named = name_photos([str(folder)], labels, labels_file, model, device, together=not alone, multi=multi)
     if as_json:
         lines = dict(zip(named.paths, named.answers.labels(named.none), strict=True))
         click.echo(json.dumps(lines, indent=2, ensure_ascii=False))
@@ -125,7 +126,7 @@ def name(
 
 
 def name_photos(
-    images: str,
+    images: Sequence[str],
     labels: str | None,
     labels_file: Path | None,
     model: str | None,
@@ -134,18 +135,23 @@ def name_photos(
     multi: bool,
     ask: int = 0,
 ) -> "Named":
-    """Names of a photo or a folder as the options say; what a user should know is printed."""
+    """Names of photos or a folder as the options say; what a user should know is printed."""
     from aezsl.errors import AezslError
     from aezsl.serving.photos import name_one_photo
 
     given = given_labels(labels, labels_file)
+    places = [Path(image) for image in images]
+    if len(places) > 1 and (folders := [place for place in places if place.is_dir()]):
+        raise click.UsageError(f"give photos, or one folder: {folders[0]} is a folder")
     try:
         with redirect_stdout(sys.stderr):  # the answer alone is for whoever reads the output
-            named = name_one_photo(Path(images), given, model, device, multi)
+            named = name_one_photo(places[0], given, model, device, multi) if len(places) == 1 else None
             if named is None:
                 from aezsl.serving.zero_shot import name_images
 
-                named = name_images(Path(images), given, model, device, together, multi, ask)
+                named = name_images(
+                    places if len(places) > 1 else places[0], given, model, device, together, multi, ask
+                )
     except AezslError as error:
         raise click.ClickException(str(error)) from error
     for warning in named.warnings:
@@ -235,7 +241,8 @@ def _finish_moves(target: Path) -> int:
 def _end(named: "Named") -> None:
     """List what could not be read; the exit code tells it, too."""
     if named.unreadable:
-        click.echo(f"{len(named.unreadable)} files cannot be read as images:", err=True)
+        n = len(named.unreadable)
+        click.echo(f"{n} file{'s' if n > 1 else ''} cannot be read:", err=True)
         for path, reason in _few(list(named.unreadable.items())):
             click.echo(f"  {path}: {reason}", err=True)
         sys.exit(3)

@@ -84,7 +84,7 @@ def correct(
 
 
 def _ask(folder: Path, labels: str | None, labels_file: Path | None, model: str | None, device: str) -> None:
-    named = name_photos(str(folder), labels, labels_file, model, device, together=True, multi=False, ask=ASKED)
+    named = name_photos([str(folder)], labels, labels_file, model, device, together=True, multi=False, ask=ASKED)
     texts, width = named.answers.texts(named.none), max(len(named.shown[place]) for place in named.worth_a_look)
     for place in named.worth_a_look:
         click.echo(f"{named.shown[place]:<{width}}  {texts[place]}")

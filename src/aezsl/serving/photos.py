@@ -139,7 +139,7 @@ class Named:
     """The names of a photo, or of all photos of a folder."""
 
     paths: list[str]
-    shown: list[str]  # the same below the folder
+    shown: list[str]  # the same, below the folder where there is one
     answers: Answers
     none: bool  # whether "none of these" may be said
     unreadable: dict[str, str]  # path -> why
@@ -175,7 +175,7 @@ def name_one_photo(photo: Path, labels: Any, model: Any, device: str, multi: boo
     elif confidence.yes_no:
         answers = Answers.each(scores, names, confidence.yes_no.probabilities(scores, formula.rivals(X)))
     doubts = doubts_in_words(names, formula.doubts(A, foreign), multi)
-    return Named([str(photo)], [photo.name], answers, NONE_OF_THESE not in names, {}, doubts)
+    return Named([str(photo)], [str(photo)], answers, NONE_OF_THESE not in names, {}, doubts)
 
 
 def plain_names(labels: Any) -> list[str] | None:

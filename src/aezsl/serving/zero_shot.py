@@ -85,7 +85,7 @@ def classify(
 
 
 def name_images(
-    place: Path,
+    place: Path | Sequence[Path],
     labels: Given,
     model: TrainedModel | str | Path | None = None,
     device: str = "auto",
@@ -94,7 +94,7 @@ def name_images(
     ask: int = 0,
     pairs: Sequence[tuple[str, str]] = (),
 ) -> Named:
-    """Names of the photo, or of all photos below the folder; what cannot be read is passed over and listed.
+    """Names of the photo, of several, or of all below the folder; what cannot be read is passed over and listed.
 
     together : name a folder as a whole, where the model can learn from the photos to be named.
     multi : several labels may be true of a photo, see ``classify``. ask : how many photos worth a look to find,
@@ -102,9 +102,10 @@ def name_images(
 
     Names that somebody has given in ``corrections.csv`` are taken over; a folder that is named as a whole follows them.
     """
-    folder = place if place.is_dir() else place.parent
-    new = read_new_images(place) if place.is_dir() else None
-    paths = [str(place)] if new is None else new.images["path"].tolist()
+    folder = place if isinstance(place, Path) and place.is_dir() else None
+    new = None if folder is None else read_new_images(folder)
+    photos = [place] if isinstance(place, Path) else place
+    paths: list[str] = list(dict.fromkeys(map(str, photos))) if new is None else new.images["path"].tolist()
     trained = model if isinstance(model, TrainedModel) else find_model(model, Path(), together and not multi)
     if not parsed(labels):
         raise DataError("labels must be names to choose among, such as 'a red fox, a melon'")
@@ -113,7 +114,7 @@ def name_images(
     readable = [path for path in paths if path not in unreadable]
     if not readable:
         raise DataError(f"no image can be read: {next(iter(unreadable.values()))}")
-    shown = [os.path.relpath(path, folder) for path in readable]
+    shown = readable if folder is None else [os.path.relpath(path, folder) for path in readable]
     warnings, corrections = trained.doubts(targets, multi), dict[int, int]()
     if new is not None:
         ids = [Path(name).as_posix() for name in shown]
