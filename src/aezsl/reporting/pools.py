@@ -63,7 +63,7 @@ def _in_words(key: tuple[str], own: pd.DataFrame) -> str:
     lines: dict[str, dict[str, str]] = {}
     for row in own.to_dict("records"):
         base, accuracy, gain, low, high = (row[name] for name in ("base", "accuracy", "gain", "low", "high"))
-        text = f"{base:.1f} → {accuracy:.1f}, {gain:+.1f} ({low:+.1f} to {high:+.1f})"
+        text = f"{base:.1f} → {accuracy:.1f}, {gain:+z.1f} ({low:+z.1f} to {high:+z.1f})"
         lines.setdefault(cell_of(row).row, {})[str(row["size"])] = text if row["state"] == "run" else ""
     shown = pd.DataFrame([{"present": line, **cells} for line, cells in lines.items()]).fillna("")
     shown = shown[["present", *_by_size(own)]]
@@ -80,8 +80,8 @@ def _left_out(table: pd.DataFrame) -> list[str]:
 
 
 def _by_size(table: pd.DataFrame) -> list[str]:
-    """The sizes of batches, small ones first."""
-    return sorted(set(table["size"].astype(str)), key=lambda size: (size == "all", len(size), size))
+    """The sizes of batches that were measured, small ones first."""
+    return sorted(set(table.loc[table["state"] == "run", "size"].astype(str)), key=lambda size: (size == "all", len(size), size))
 
 
 def draw_gains(table: pd.DataFrame) -> Figure:
@@ -92,13 +92,13 @@ def draw_gains(table: pd.DataFrame) -> Figure:
     figure = new_figure(2.6 + 1.0 * len(columns) * len(methods), 1.6 + 0.42 * len(rows))
     panels = figure.subplots(1, len(methods), sharey=True, squeeze=False)[0]
     for method, axes in zip(methods, panels, strict=True):
-        own = table[table["method"] == method].to_dict("records")
+        own = table[(table["method"] == method) & (table["state"] == "run")].to_dict("records")
         gains = np.full((len(rows), len(columns)), np.nan)
         for row in own:
             gains[rows.index(cell_of(row).row), columns.index(str(row["size"]))] = row["gain"]
         shown = axes.imshow(gains, cmap="PuOr", vmin=-FULLEST, vmax=FULLEST, aspect="auto")
         for place, gain in np.ndenumerate(gains):
-            text, colour = ("–", "black") if np.isnan(gain) else (f"{gain:+.1f}", _ink(gain))
+            text, colour = ("–", "black") if np.isnan(gain) else (f"{gain:+z.1f}", _ink(gain))
             axes.text(place[1], place[0], text, ha="center", va="center", fontsize=TEXT_SIZE, color=colour)
         axes.set_facecolor(LIGHT_GREY)
         axes.set_xticks(range(len(columns)), columns, fontsize=TEXT_SIZE)

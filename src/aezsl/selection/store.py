@@ -30,7 +30,7 @@ class SelectionStore:
         """The table, if it is as it was written and was made under the same key."""
         try:
             text = self.path.read_text(encoding="utf-8")
-            table = pd.read_csv(StringIO(text), float_precision="round_trip")
+            table = pd.read_csv(StringIO(text))
             intact = set(table.pop("digest")) == {_digest(text)}
             points = set(table["point"])  # of a race some
             usable = set(table["key"]) == {key} and len(points) == len(table) and points <= set(range(n_points))
