@@ -41,7 +41,14 @@ def test_what_refinement_did_is_one_sentence():
     said = describe_pool("aezsl_lr", history(214, 0.336, 0.369), 1099)
     assert said == "aezsl_lr changed 214 of 1,099 labels: 33.6% -> 36.9%"
     said = describe_pool("aezsl_lr", history(214, 0.336, 0.369), 1099, "l2 for features and l2 for semantics")
-    assert said.endswith("33.6% -> 36.9% (in a normalisation of its own: l2 for features and l2 for semantics)")
+    assert said.endswith("33.6% -> 36.9% (normalised by l2 for features and l2 for semantics)")
+
+
+def test_what_a_method_starts_from_stands_above_it_where_it_is_not_the_line_of_its_base():
+    results = [MethodResult("aezsl", METRICS, {}), MethodResult("aezsl_lr", METRICS, {}, ("aezsl, elsewhere", 0.3))]
+    lines = [line.split() for line in results_table(results).splitlines()]
+    assert lines[2] == ["aezsl,", "elsewhere", "30.0%"]
+    assert [line[0] for line in lines] == ["method", "aezsl", "aezsl,", "aezsl_lr"]
 
 
 def test_labels_without_truth_have_no_accuracy():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Node, Pipeline
@@ -102,17 +103,16 @@ def _spoken(name: str) -> str:
 def _results(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]) -> list[str]:
     main = main_method(run_params)
     names = sorted(name.removesuffix(".metrics") for name in outputs if name.endswith(".metrics"))
+    pools = [name for name in names if f"{name}.refinement_history" in outputs]
+    histories = {name: catalog.load(f"{name}.refinement_history") for name in pools}
+    own_ways = {name: _own_way(name, catalog) for name in pools}
+    starts = {name: _start(name, histories[name], own_ways[name], catalog) for name in pools}
     results = [
-        MethodResult(name, catalog.load(f"{name}.metrics"), catalog.load(f"{name}.record"))
+        MethodResult(name, catalog.load(f"{name}.metrics"), catalog.load(f"{name}.record"), starts.get(name))
         for name in sorted(names, key=lambda name: name == main)
     ]
-    pools = [name for name in names if f"{name}.refinement_history" in outputs]
     sizes = {name: len(catalog.load(f"{name}.predictions")) for name in pools}
-    sentences = [
-        describe_pool(name, catalog.load(f"{name}.refinement_history"), size, _own_way(name, catalog))
-        for name, size in sizes.items()
-        if size
-    ]
+    sentences = [describe_pool(name, histories[name], size, own_ways[name]) for name, size in sizes.items() if size]
     unmeasured = [result.name for result in results if not result.metrics]
     sentences += [f"{name}: no accuracy: there are no test images with labels" for name in unmeasured]
     if main in unmeasured:
@@ -123,6 +123,18 @@ def _results(outputs: set[str], catalog: DataCatalog, run_params: dict[str, Any]
         command = partial(next_command, run_params)
         sentences.append(better_method(main, _accuracies(catalog, main), BEST_KNOWN, command))
     return [results_table(results), "\n".join(sentence for sentence in sentences if sentence)]
+
+
+def _start(name: str, history: pd.DataFrame, own_way: str, catalog: DataCatalog) -> tuple[str, float] | None:
+    """What a method starts from and how right that is, where it is not its base as that stands in the table."""
+    base = MethodRun.parse(name).base
+    before = history["per_class_accuracy"].iloc[0] if base and len(history) else None
+    if base is None or before is None or pd.isna(before):
+        return None
+    begun = catalog.load(f"{name}.chosen").get("start", base.method)
+    if begun == base.method and not own_way:
+        return None
+    return f"{begun}, normalised as {name}" if own_way else begun, float(before)
 
 
 def _own_way(name: str, catalog: DataCatalog) -> str:

@@ -81,7 +81,9 @@ def _left_out(table: pd.DataFrame) -> list[str]:
 
 def _by_size(table: pd.DataFrame) -> list[str]:
     """The sizes of batches that were measured, small ones first."""
-    return sorted(set(table.loc[table["state"] == "run", "size"].astype(str)), key=lambda size: (size == "all", len(size), size))
+    return sorted(
+        set(table.loc[table["state"] == "run", "size"].astype(str)), key=lambda size: (size == "all", len(size), size)
+    )
 
 
 def draw_gains(table: pd.DataFrame) -> Figure:

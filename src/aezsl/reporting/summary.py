@@ -18,6 +18,8 @@ class MethodResult:
     name: str
     metrics: Mapping[str, float]
     record: Mapping[str, Any]
+    #: What it starts from and how right that is, where no line of its own says so.
+    start: tuple[str, float] | None = None
 
     @property
     def seconds(self) -> float:
@@ -39,6 +41,7 @@ def results_table(results: Sequence[MethodResult]) -> str:
     """One line per method: its accuracies in per cent, with their intervals where there are some, and its seconds.
 
     A column that no method has a figure for is left out; so are methods without any, whose images have no labels.
+    What a method starts from stands above it where that is no method of the table.
     """
     measured = [result for result in results if result.metrics]
     shown = {
@@ -47,10 +50,12 @@ def results_table(results: Sequence[MethodResult]) -> str:
     if not shown:
         return ""
     rows = [["method", *shown, "seconds"]]
-    rows += [
-        [result.name, *(_cell(result.metrics, keys) for keys in shown.values()), f"{result.seconds:,.1f}"]
-        for result in measured
-    ]
+    for result in measured:
+        if result.start:
+            begun, accuracy = result.start
+            rows.append([begun, f"{accuracy:.1%}", *[""] * len(shown)])
+        cells = (_cell(result.metrics, keys) for keys in shown.values())
+        rows.append([result.name, *cells, f"{result.seconds:,.1f}"])
     return _aligned(rows)
 
 
@@ -92,19 +97,17 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 def describe_pool(name: str, history: pd.DataFrame, n_images: int, own_way: str = "") -> str:
     """What a method that learns from the pool did to the labels it began with.
 
-    own_way : its normalisation, where the base alone has another one, so that their accuracies differ from the start.
+    own_way : its normalisation, where the base alone has another one.
     """
     note = f" ({history['note'].iloc[0]})" if "note" in history and len(history) else ""
     if history.empty or not int(history["differ_from_start"].iloc[-1]):
         why = note or ": what it would do did not gain on validation classes, or gained no more than chance explains"
         return f"{name} changed none of {n_images:,} labels{why}"
     changed = int(history["differ_from_start"].iloc[-1])
-    sentence = f"{name} changed {changed:,} of {n_images:,} labels"
     before, after = history["per_class_accuracy"].iloc[0], history["per_class_accuracy"].iloc[-1]
-    if pd.isna(before) or pd.isna(after):
-        return sentence
-    why = f" (in a normalisation of its own: {own_way})" if own_way else ""
-    return f"{sentence}: {before:.1%} -> {after:.1%}{why}"
+    gained = "" if pd.isna(before) or pd.isna(after) else f": {before:.1%} -> {after:.1%}"
+    why = f" (normalised by {own_way})" if own_way else ""
+    return f"{name} changed {changed:,} of {n_images:,} labels{gained}{why}"
 
 
 def better_method(
