@@ -37,6 +37,18 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(target), f"{page} links to {path}#{anchor}"
 
 
+def test_source_files_that_pages_name_are_there():
+    there = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    named = [
+        (page.name, name)
+        for page in PAGES
+        if page.name != "CHANGELOG.md"
+        for name in re.findall(r"`([\w./]+\.py)`", page.read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 50
+    assert [pair for pair in named if not any(f"/{path}".endswith(f"/{pair[1]}") for path in there)] == []
+
+
 def test_the_dockerfile_of_the_page_installs_this_version():
     page = (ROOT / "src/aezsl/serving/DEPLOY.md").read_text(encoding="utf-8")
     assert re.findall(r"pip install .* aezsl==(\S+)", page) == [aezsl.__version__]

@@ -38,7 +38,7 @@ def _line(entry: Entry, sources: list[str]) -> tuple[str, ...]:
         _markdown((cls.__doc__ or "").partition("\n")[0]),
         entry.needs,
         "yes" if entry.pool else "",
-        f"`{entry.refines}`" if entry.refines else "",
+        " or ".join(f"`{name}`" for name in (entry.refines, entry.or_refines) if name),
         "yes" if issubclass(cls, LinearZeroShotClassifier) else "",
         str(sources.index(cls.citation) + 1),
     )
