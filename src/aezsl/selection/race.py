@@ -81,15 +81,12 @@ def with_distances(scores: Array) -> Array:
 
 
 class _Axis:
-    """The values of a parameter in their order: of numbers every second one is coarse, of anything else every one.
-
-    Of an even count the smaller ones are coarse: where cost depends on a number, it grows with it.
-    """
+    """The values of a parameter in their order: of numbers every second one is coarse, of anything else every one."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         numbers = all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
         order = sorted(range(len(values)), key=values.__getitem__) if numbers else list(range(len(values)))
-        self.coarse = order[len(order) % 2 :: 2] if numbers and len(values) > 3 else order
+        self.coarse = order[1::2] if numbers and len(values) > 3 else order
         place = {index: at for at, index in enumerate(order)}
         reach = 1 if numbers else 0
         self.near = [order[max(0, place[i] - reach) : place[i] + reach + 1] for i in range(len(values))]
