@@ -60,7 +60,9 @@ def test_the_confidence_of_validation_images_is_what_to_expect(problem, store, t
         learnt = ~held_out_mask(y_learnt, CALIBRATION.seen_test_fraction, SELECTION.seed)
         method = make_method("eszsl", **chosen).fit(X_learnt[learnt], y_learnt[learnt], S_learnt)
         ranking = method.rank(X, S, len(S))
-        sure += probabilities(ranking, found.temperature)[:, 0].tolist()
+        others = np.arange(len(S_learnt)) != y_learnt[learnt][:, None]
+        spread = method.adapt(S_learnt).scores(X_learnt[learnt])[others].std()
+        sure += probabilities(ranking, spread * found.temperature)[:, 0].tolist()
         right += (ranking.classes[:, 0] == y).tolist()
         shares += [np.mean(ranking.classes[y == c, 0] == c) for c in range(len(S))]
     honest, n = np.mean(shares) - too_good, len(shares)
@@ -74,8 +76,9 @@ def test_the_confidence_of_validation_images_is_what_to_expect(problem, store, t
 def test_what_was_chosen_on_one_fold_is_measured_on_others(problem):
     one = SELECTION.model_copy(update={"n_folds": 1, "fraction": 0.2})
     (chosen_on,), folds = problem_folds(problem, one), fresh_folds(problem, one)
-    assert len(folds) == 2
-    assert len(np.unique(np.concatenate([chosen_on, *folds]))) == 3 * len(chosen_on)
+    assert len(folds) == 3
+    assert len(np.unique(np.concatenate(folds))) == 3 * len(chosen_on)
+    np.testing.assert_array_equal(folds[-1], chosen_on)
     half = one.model_copy(update={"fraction": 0.6})  # which leaves no other fold of that size
     np.testing.assert_array_equal(fresh_folds(problem, half), problem_folds(problem, half))
 
