@@ -9,9 +9,9 @@ images, :math:`p_1` is in the mean the share of right names to expect (``aezsl.e
 classes that are all right do not make an answer certain. In the mean :math:`p_1` falls as T grows, from 1 to 1 / K, so
 T is unique; where no T will do, the nearest one is taken.
 
-**From folds to the model.** A model that learns from more classes has scores of another scale than a fold's model. So T
-is found in *spreads*: the scores of a fold are divided by the deviation of the scores that its model gives the images it has
-learnt from, for classes that are not theirs, and T is multiplied by that of the model itself.
+**From folds to the model.** A model that learns from more classes than a fold's has scores of another scale. So T is
+found in *spreads*: scores of a fold are divided by the deviation of those that its model gives the images it has learnt
+from, for classes that are not theirs, and T is multiplied by that of the model itself.
 
 **None of these.** An answer with :math:`p_1 < \theta` is that. Every validation image plays both parts: as it is, and
 with its own class taken away, so that it shows none of the others. :math:`\theta` makes most answers right,

@@ -70,7 +70,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Expectation:
-    """How validation classes were named, most of them with parameters that were not chosen on them."""
+    """How validation classes were named, with parameters that were not chosen on them."""
 
     accuracy: float  # in the mean over classes
     deviation: float  # between classes

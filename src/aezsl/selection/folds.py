@@ -13,7 +13,7 @@ from aezsl.selection.settings import SelectionSettings
 #: Seen classes that validation needs at least: two to play unseen, two to learn from.
 LEAST_SEEN = 4
 
-#: Folds at most beside the one that parameters are chosen on, where there is one alone.
+#: Folds at most beside the one that parameters are chosen on.
 FRESH = 2
 
 
@@ -72,10 +72,9 @@ def problem_folds(problem: Problem, settings: SelectionSettings) -> list[Labels]
 
 
 def fresh_folds(problem: Problem, settings: SelectionSettings) -> list[Labels]:
-    """Folds to measure on what was chosen: those of the selection, and where there is one alone up to ``FRESH`` others.
+    """Folds to measure on what was chosen: those of the selection, or where there is one alone up to ``FRESH`` others.
 
-    Of several folds each can be named with what was chosen on the others (see ``optimism``). The one that stands alone
-    comes last; its decompositions are there already.
+    Of several folds each can be named with what was chosen on the others (see ``optimism``).
     """
     folds = problem_folds(problem, settings)
     if len(folds) > 1:
@@ -83,7 +82,7 @@ def fresh_folds(problem: Problem, settings: SelectionSettings) -> list[Labels]:
     rest = np.setdiff1d(np.arange(len(problem.S_seen)), folds[0])
     order, size = np.random.default_rng(settings.seed).permutation(rest), len(folds[0])
     others = [np.sort(order[i : i + size]) for i in range(0, len(order) - size + 1, size)]
-    return [*others[:FRESH], *folds]
+    return others[:FRESH] or folds
 
 
 def class_split(X: Array, y: Labels, S: Array, held_out: Labels) -> tuple[tuple[Array, Labels, Array], ...]:
