@@ -12,13 +12,15 @@ from aezsl.errors import DataError
 from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant, seen_unseen_curve
 from aezsl.evaluation.confidence import spread
 from aezsl.evaluation.ranking import Ranking
-from aezsl.evaluation.yes_no import rival_classes
 from aezsl.machine.workers import Once
 from aezsl.methods import TargetClassifier, ZeroShotClassifier
 from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.selection.folds import class_split, split_classes
 from aezsl.selection.settings import CalibrationSettings
 from aezsl.selection.validation import Examined, Fold, Trial
+
+#: Classes at most by which the spread of scores is measured: some methods take their time to adapt to each.
+REFERENCES = 16
 
 
 class Sides(NamedTuple):
@@ -109,6 +111,6 @@ def learnt_spread(model: ZeroShotClassifier, seen: SeenData) -> float:
     """
     if model.transductive:
         return 1.0
-    chosen = rival_classes(len(seen.S))
+    chosen = np.unique(np.linspace(0, len(seen.S) - 1, REFERENCES).astype(int))
     scores = model.adapt(seen.S[chosen], given=seen.given[chosen]).scores(seen.X)
     return float(scores[chosen != seen.y[:, None]].std()) or 1.0
