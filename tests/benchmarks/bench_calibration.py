@@ -31,11 +31,13 @@ from aezsl.encoders.knowledge import label_vectors
 from aezsl.encoders.knowledge.named import wordnet
 from aezsl.evaluation.metrics import confidence_metrics, per_class_accuracy
 from aezsl.methods import make_method, method_class
+from aezsl.methods.core.seen import SeenData
 from aezsl.selection import (
     CalibrationSettings,
     ConfidenceSettings,
     SelectionSettings,
     SelectionStore,
+    learnt_spread,
     select_parameters,
     validated_confidence,
 )
@@ -107,6 +109,7 @@ def measure(problem, name, n_folds):
         confidence = validated_confidence(name, problem, way, chosen, *settings)
     own = problem.normalised(way)
     model = make_method(name, **chosen).fit(*own.seen_data)
+    confidence = confidence.in_scores(learnt_spread(model, SeenData(*own.seen_data[:3], given=own.given_seen)))
     ranking = model.adapt(own.S_target, own.X_test, own.given_target).rank(own.X_test, 20)
     accuracy = per_class_accuracy(own.y_test, ranking.classes[:, 0])
     known, n = confidence.expectation, len(own.S_unseen)

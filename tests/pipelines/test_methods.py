@@ -35,6 +35,18 @@ def test_generalized_pipeline(name):
     assert (curve["seen"].diff().dropna() <= 0).all()
 
 
+@pytest.mark.parametrize("name", ["eszsl", "eszsl_lr"])
+def test_a_model_keeps_the_temperature_of_its_own_scores(name):
+    """A temperature that was found in spreads on folds; scores of a pool have a scale of their own."""
+    problem = make_problem("zsl")
+    catalog = run(create_method_pipeline(name, "zsl"), problem, [name, METHODS[name].refines or name])
+    trained, found = catalog.load(f"{name}.model"), catalog.load(f"{name}.confidence")
+    scores = trained.model.adapt(problem.S_seen).scores(problem.X_train)
+    spread = scores[np.arange(len(problem.S_seen)) != problem.y_train[:, None]].std() if name == "eszsl" else 1.0
+    assert trained.confidence.temperature == pytest.approx(found["temperature"] * spread)
+    assert trained.confidence.threshold == found["threshold"]
+
+
 @pytest.mark.parametrize(("setting", "name"), [("zsl", "aezsl_lr"), ("gzsl", "eszsl_lr"), ("zsl", "eszsl_t")])
 def test_alternatives_are_chosen_by_every_method_and_kept_to_the_end(setting, name):
     """What is chosen leads to the same results as where it is the only way."""

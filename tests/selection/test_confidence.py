@@ -60,7 +60,9 @@ def test_the_confidence_of_validation_images_is_what_to_expect(problem, store, t
         learnt = ~held_out_mask(y_learnt, CALIBRATION.seen_test_fraction, SELECTION.seed)
         method = make_method("eszsl", **chosen).fit(X_learnt[learnt], y_learnt[learnt], S_learnt)
         ranking = method.rank(X, S, len(S))
-        sure += probabilities(ranking, found.temperature)[:, 0].tolist()
+        others = np.arange(len(S_learnt)) != y_learnt[learnt][:, None]
+        spread = method.adapt(S_learnt).scores(X_learnt[learnt])[others].std()
+        sure += probabilities(ranking, spread * found.temperature)[:, 0].tolist()
         right += (ranking.classes[:, 0] == y).tolist()
         shares += [np.mean(ranking.classes[y == c, 0] == c) for c in range(len(S))]
     honest, n = np.mean(shares) - too_good, len(shares)

@@ -9,6 +9,10 @@ images, :math:`p_1` is in the mean the share of right names to expect (``aezsl.e
 classes that are all right do not make an answer certain. In the mean :math:`p_1` falls as T grows, from 1 to 1 / K, so
 T is unique; where no T will do, the nearest one is taken.
 
+**From folds to the model.** A model that learns from more classes than a fold's has scores of another scale. So T is
+found in *spreads*: scores of a fold are divided by the deviation of those that its model gives the images it has learnt
+from, for classes that are not theirs, and T is multiplied by that of the model itself.
+
 **None of these.** An answer with :math:`p_1 < \theta` is that. Every validation image plays both parts: as it is, and
 with its own class taken away, so that it shows none of the others. :math:`\theta` makes most answers right,
 
@@ -19,7 +23,7 @@ least is taken.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +52,7 @@ HALVINGS = 60
 class Confidence:
     """What makes probabilities of a model's scores; see above for the rule."""
 
-    temperature: float | None = None  # None: nothing was calibrated
+    temperature: float | None = None  # of scores, or of spreads (see above); None: nothing was calibrated
     threshold: float = 0.0  # 0: never none of these
     stacking: "Stacking | None" = None  # None: seen and unseen classes compete by their scores as they are
     expectation: Expectation | None = None  # None: nothing is known of how right names will be
@@ -66,6 +70,10 @@ class Confidence:
             raise DataError(f"a temperature must be a positive number, got {self.temperature!r}")
         if not 0 <= self.threshold <= 1:
             raise DataError(f"the threshold of a confidence must be from 0 to 1, got {self.threshold!r}")
+
+    def in_scores(self, spread: float) -> "Confidence":
+        """For scores of this spread, where the temperature is one of spreads."""
+        return self if self.temperature is None else replace(self, temperature=self.temperature * spread)
 
 
 @dataclass(frozen=True)

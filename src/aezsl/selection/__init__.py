@@ -1,5 +1,6 @@
 """Choosing parameters on validation classes: seen classes that play unseen, never test labels."""
 
+from aezsl.selection.calibration import learnt_spread
 from aezsl.selection.chosen import choose, effective_grid, suitable_normalisations
 from aezsl.selection.confidence import validated_confidence
 from aezsl.selection.folds import class_folds, class_split, problem_folds, require_classes
@@ -28,6 +29,7 @@ __all__ = [
     "cross_validate",
     "effective_grid",
     "grid_points",
+    "learnt_spread",
     "most_cautious_first",
     "most_central_first",
     "optimism",

@@ -1,4 +1,4 @@
-"""The generalized setting on validation classes and held-out training images: rankings, and scores to choose by."""
+"""The generalized setting on validation classes and held-out training images, and what scores are measured by."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -13,11 +13,14 @@ from aezsl.evaluation.calibration import SeenUnseenCurve, ausuc, choose_constant
 from aezsl.evaluation.confidence import spread
 from aezsl.evaluation.ranking import Ranking
 from aezsl.machine.workers import Once
-from aezsl.methods import TargetClassifier
-from aezsl.methods.core.seen import Targets
+from aezsl.methods import TargetClassifier, ZeroShotClassifier
+from aezsl.methods.core.seen import SeenData, Targets
 from aezsl.selection.folds import class_split, split_classes
 from aezsl.selection.settings import CalibrationSettings
 from aezsl.selection.validation import Examined, Fold, Trial
+
+#: Classes at most by which the spread of scores is measured: some methods take their time to adapt to each.
+REFERENCES = 16
 
 
 class Sides(NamedTuple):
@@ -99,3 +102,15 @@ def generalized_fold(data: SeenArrays, held_out: Labels, share: float, seed: int
     given = split_classes(data.given, held_out)
     fold = Fold((X[~test], y[~test], S), np.vstack([X[test], X_val]), S_val, name, shared, given)
     return np.concatenate([y[test], y_val + len(S)]), fold
+
+
+def learnt_spread(model: ZeroShotClassifier, seen: SeenData) -> float:
+    """The deviation of the scores that a fitted method gives its own images, for classes that are not theirs.
+
+    1 where a pool is learnt from, too: it gives scores a scale of its own.
+    """
+    if model.transductive:
+        return 1.0
+    chosen = np.unique(np.linspace(0, len(seen.S) - 1, REFERENCES).astype(int))
+    scores = model.adapt(seen.S[chosen], given=seen.given[chosen]).scores(seen.X)
+    return float(scores[chosen != seen.y[:, None]].std()) or 1.0

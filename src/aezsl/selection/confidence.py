@@ -22,7 +22,7 @@ from aezsl.evaluation.yes_no import YesNo, fit_yes_no, rival_classes
 from aezsl.kinds import Values
 from aezsl.machine.workers import small_products
 from aezsl.methods import METHODS, TargetClassifier, ZeroShotClassifier, make_method
-from aezsl.selection.calibration import Sides, all_targets, generalized_fold, sides_of
+from aezsl.selection.calibration import Sides, all_targets, generalized_fold, learnt_spread, sides_of
 from aezsl.selection.folds import LEAST_SEEN, class_split, fresh_folds, problem_folds, split_classes
 from aezsl.selection.settings import CalibrationSettings, ConfidenceSettings, SelectionSettings
 from aezsl.selection.store import SelectionStore, selection_key
@@ -49,7 +49,7 @@ def validated_confidence(
     store: SelectionStore,
     scores: SelectionStore,
 ) -> Confidence:
-    """What makes probabilities of the method's scores, by the rule of ``aezsl.evaluation.confidence``.
+    """What makes probabilities of the method's scores in spreads, by the rule of ``aezsl.evaluation.confidence``.
 
     The method with its chosen parameters is fitted once for every fold (see ``fresh_folds``), without the validation
     classes, and names their images among them; all folds are calibrated together. Where parameters were chosen on these
@@ -179,7 +179,7 @@ class _Named(NamedTuple):
     """What a fold says."""
 
     y: Labels  # of the images of its validation classes
-    among_unseen: Ranking | None  # these images among these classes
+    among_unseen: Ranking | None  # these images among these classes, scores in spreads
     pairs: Pairs | None
     sides: Sides | None  # these images and held-out ones of the other classes, among all
 
@@ -216,7 +216,8 @@ def _name_fold(
     # A method with a pool names the images together, and says yes or no of each by itself.
     together = model.adapt(own.S, own.X, own.given) if method.transductive else alone
     pairs = _pairs(model, alone, None if method.transductive else everyone, own, y) if first else None
-    return _Named(y, together.rank(own.X, SHARING + 1), pairs, sides)
+    ranking = together.rank(own.X, SHARING + 1).scaled(1 / learnt_spread(model, examined.seen))
+    return _Named(y, ranking, pairs, sides)
 
 
 def _among_unseen(

@@ -13,7 +13,7 @@ from aezsl.evaluation.metrics import HIT_KS
 from aezsl.evaluation.ranking import Ranking
 from aezsl.kinds import Values
 from aezsl.machine.provenance import Cost, make_record
-from aezsl.methods import METHODS, TargetClassifier, make_method
+from aezsl.methods import METHODS, TargetClassifier, ZeroShotClassifier, make_method
 from aezsl.methods.core.seen import SeenData
 from aezsl.methods.daezsl.checkpoint import CheckpointFolder
 from aezsl.selection import (
@@ -21,6 +21,7 @@ from aezsl.selection import (
     ConfidenceSettings,
     SelectionSettings,
     SelectionStore,
+    learnt_spread,
     validated_confidence,
 )
 from aezsl.serving.trained import TrainedModel
@@ -52,7 +53,7 @@ def fit(
         recipe.require_pair(name)
     with Cost("fit") as cost:
         model.fit(*own.seen_data)
-    return TrainedModel(model, recipe, Confidence.from_mapping(confidence)), cost.measured
+    return _trained(model, recipe, confidence, own), cost.measured
 
 
 def fit_by_epochs(
@@ -92,7 +93,15 @@ def fit_around_base(
     own = problem.normalised(normalisation)
     with Cost("fit") as cost:
         model.fit_around(base.model, SeenData(*own.seen_data[:3], given=own.given_seen))
-    return TrainedModel(model, base.recipe, Confidence.from_mapping(confidence)), cost.measured
+    return _trained(model, base.recipe, confidence, own), cost.measured
+
+
+def _trained(model: ZeroShotClassifier, recipe: Recipe, confidence: Values, own: Problem) -> TrainedModel:
+    """The fitted method with its recipe, and with its confidence for its own scores."""
+    found = Confidence.from_mapping(confidence)
+    if found.temperature is not None:
+        found = found.in_scores(learnt_spread(model, SeenData(*own.seen_data[:3], given=own.given_seen)))
+    return TrainedModel(model, recipe, found)
 
 
 def adapt(
