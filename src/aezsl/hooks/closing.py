@@ -136,7 +136,8 @@ def _own_way(name: str, catalog: DataCatalog) -> str:
 
 def _expectations(catalog: DataCatalog, main: str) -> list[str]:
     """What can be said of names that nobody can check."""
-    problem: Problem = catalog.load(in_setting("problem", MethodRun.parse(main).setting))
+    run = MethodRun.parse(main)
+    problem: Problem = catalog.load(in_setting("problem", run.setting) if run.entry else f"{main}.problem")
     own = problem.normalised(catalog.load(f"{main}.normalisation"))
     confidence = Confidence.from_mapping(catalog.load(f"{main}.confidence"))
     expectation = confidence.expectation

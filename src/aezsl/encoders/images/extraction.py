@@ -152,6 +152,8 @@ def extract_to_store(
         listed = "\n  ".join(list(unreadable.values())[:10])
         message = f"{counted(len(unreadable), 'images', 'image')} cannot be read:\n  {listed}"
         if settings.on_error == "fail":
-            raise UnreadableImagesError(f"{message}\nRepair or remove them, or set feature_extraction.on_error to skip")
+            raise UnreadableImagesError(
+                f"{message}\nRepair or remove them, or leave them out by --params=feature_extraction.on_error=skip"
+            )
         log.warning("%s\nThey are left out.", message)
     return VectorSet(backbone.fingerprint, backbone.config), unreadable
