@@ -69,7 +69,10 @@ def test_photos_that_nobody_has_named_end_with_what_can_be_said(project):
     for kind in UNSEEN:
         for path in (images / kind).iterdir():
             path.rename(images / "_unlabelled" / f"{kind} {path.name}")
-    assert "no accuracy: there are no test images with labels" in run(project, "unnamed").stdout
+    told = run(project, "unnamed").stdout
+    assert "no accuracy: there are no test images with labels" in told
+    assert "predictions.csv" in told
+    assert "reliability_curve.png" not in told  # nothing is drawn there
 
 
 def test_known_and_new_classes_together(project):

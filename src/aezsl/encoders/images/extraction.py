@@ -155,5 +155,5 @@ def extract_to_store(
             raise UnreadableImagesError(
                 f"{message}\nRepair or remove them, or leave them out by --params=feature_extraction.on_error=skip"
             )
-        log.warning("%s\nThey are left out.", message)
+        log.warning("%s\nThe rest is used.", message)
     return VectorSet(backbone.fingerprint, backbone.config), unreadable
