@@ -37,6 +37,16 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(target), f"{page} links to {path}#{anchor}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_of_code_that_a_page_names_are_there(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    files = [
+        f"/{path.relative_to(ROOT).as_posix()}" for part in ("src", "tests") for path in (ROOT / part).rglob("*.py")
+    ]
+    named = [] if page.name == "CHANGELOG.md" else re.findall(r"`([\w./-]+\.py)`", text)
+    assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
+
+
 def test_the_dockerfile_of_the_page_installs_this_version():
     page = (ROOT / "src/aezsl/serving/DEPLOY.md").read_text(encoding="utf-8")
     assert re.findall(r"pip install .* aezsl==(\S+)", page) == [aezsl.__version__]
