@@ -6,6 +6,11 @@ accident, and is shown with its traceback.
 """
 
 
+def counted(n: int, several: str, one: str) -> str:
+    """A number and what is counted: "1 photo is", "3 photos are"."""
+    return f"{n} {one if n == 1 else several}"
+
+
 class AezslError(Exception):
     """Base of them all."""
 

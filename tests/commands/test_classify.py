@@ -61,17 +61,38 @@ def test_a_folder_is_named_and_sorted(photos, tmp_path, alone):
 
 
 def test_moved_photos_come_back(photos, tmp_path):
-    assert run("name", photos, "--labels", LABELS, "--sort", "move").exit_code == 0
+    (photos / "flower.jpg").unlink()
+    done = run("name", photos, "--labels", LABELS, "--sort", "move")
+    assert done.exit_code == 0
+    assert f"1 photo is in {tmp_path / 'photos_sorted'}, by name" in done.stderr
     assert not list(photos.iterdir())
-    assert run("name", photos, "--undo").exit_code == 0
-    assert {path.name for path in photos.iterdir()} == set(RIGHT)
+    assert run("name", photos, "--undo").output == "1 photo is back where they were\n"
+    assert {path.name for path in photos.iterdir()} == {"china.jpg"}
+
+
+def test_copies_by_an_earlier_name_are_told(photos, tmp_path):
+    assert "note: " not in run("name", photos, "--labels", LABELS, "--sort", "copies").stderr
+    run("correct", photos, "china.jpg", "a dog")
+    done = run("name", photos, "--labels", LABELS, "--sort", "copies")
+    assert done.exit_code == 0
+    former = tmp_path / "photos_sorted" / "a temple" / "china.jpg"
+    assert f"note: 1 photo is there by an earlier name, too, such as {former}" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["copies", "links"])
+def test_copies_do_not_go_among_the_photos(photos, how):
+    done = run("name", photos, "--labels", LABELS, "--sort", how, "--to", photos / "sorted")
+    assert done.exit_code == 2
+    assert "give another folder" in done.stderr
+    assert not (photos / "sorted").exists()
 
 
 def test_what_cannot_be_read_is_listed_and_the_rest_named(photos):
     (photos / "broken.jpg").write_bytes(b"no image")
     done = run("name", photos, "--labels", LABELS, "--json")
     assert done.exit_code == 3
-    assert "broken.jpg" in done.stderr
+    listed = done.stderr.splitlines()[-1]
+    assert listed.strip().startswith(f"{photos / 'broken.jpg'} cannot be read")
     assert len(json.loads(done.stdout)) == 2
 
 

@@ -59,6 +59,12 @@ def test_a_misspelt_word_is_refused_with_the_nearest_one(typed, meant):
         complete(typed)
 
 
+def test_a_misspelt_place_of_data_is_refused_with_the_nearest_one():
+    files = {"catalog.yml": "folder: ${runtime_params:predict.images,null}"}
+    with pytest.raises(ParameterError, match=r"parameter predict\.image: did you mean predict\.images"):
+        complete("predict.image=holiday", texts=files)
+
+
 @pytest.mark.parametrize(
     "typed",
     [

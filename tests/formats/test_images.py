@@ -170,6 +170,14 @@ def test_only_regular_files_of_bounded_size_are_opened(tmp_path, monkeypatch):
         read_content(tmp_path / "long.png")
 
 
+def test_what_no_reader_knows_is_told_with_what_would_read_it(monkeypatch):
+    monkeypatch.setattr("aezsl.formats.images._HEIF", False)
+    for name, hinted in (("notes.txt", False), ("IMG_1.HEIC", True)):
+        with pytest.raises(UnreadableImageError, match="save it as JPEG or PNG") as refused:
+            read_image(b"of no format", name)
+        assert ("install pillow-heif" in str(refused.value)) == hinted
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning:PIL")
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "JPEG", "WEBP", "GIF", "BMP"])
 def test_damaged_files_are_refused_by_name(kind):

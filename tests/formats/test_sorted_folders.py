@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aezsl.errors import DataError, StorageError
-from aezsl.formats.sorted_folders import JOURNAL, finish_moves, sort_files, sorted_places, undo_moves
+from aezsl.formats.sorted_folders import JOURNAL, finish_moves, former_copies, sort_files, sorted_places, undo_moves
 
 
 def photos(folder: Path, n: int = 6) -> dict[str, str]:
@@ -135,6 +135,18 @@ def test_what_was_stopped_may_be_typed_again(tmp_path, how):
     (tmp_path / "out" / next(iter(files))).write_bytes(b"another")
     with pytest.raises(DataError):
         sort_files(tmp_path / "out", files, how)
+
+
+@pytest.mark.parametrize("how", ["copies", "links"])
+def test_what_lies_there_by_an_earlier_name_is_found(tmp_path, how):
+    files = photos(tmp_path / "in")
+    sort_files(tmp_path / "out", files, how)
+    (tmp_path / "out" / "class 1" / "0.jpg").write_bytes(b"another photo of that name")
+    assert former_copies(tmp_path / "out", files, how) == []
+    now = {place.replace("class 0/2", "new/2"): source for place, source in files.items()}
+    sort_files(tmp_path / "out", now, how)
+    assert former_copies(tmp_path / "out", now, how) == [tmp_path / "out" / "class 0" / "2.jpg"]
+    assert former_copies(tmp_path, {"x/0.jpg": str(tmp_path / "in" / "0.jpg")}, how) == []
 
 
 def test_a_full_disk_leaves_no_part_of_a_copy(tmp_path, monkeypatch):

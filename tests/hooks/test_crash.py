@@ -10,6 +10,8 @@ from logging.handlers import RotatingFileHandler
 import numpy as np
 import pytest
 from kedro.io import DatasetError
+from kedro.pipeline import Pipeline
+from kedro.utils import load_obj
 
 from aezsl.errors import DataError
 from aezsl.hooks import crash
@@ -54,6 +56,32 @@ def test_other_errors_keep_their_traceback(hook, capsys, tmp_path, error):
     assert shown == [error]
     assert capsys.readouterr().err == ""
     assert not (tmp_path / "info.log").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (lambda: Pipeline([]).filter(from_nodes=["fit_modle"]), "fit_modle"),
+        (lambda: Pipeline([]).filter(from_inputs=["imagse"]), "imagse"),
+        (lambda: Pipeline([]).filter(tags=["nothing"]), "no nodes"),
+        (lambda: load_obj("ThreadRuner", "kedro.runner"), "ThreadRuner"),
+    ],
+    ids=["node", "dataset", "tag", "runner"],
+)
+def test_a_word_that_kedro_does_not_know_is_told_in_its_sentence(hook, capsys, typed, words):
+    own, shown = hook
+    with pytest.raises((ValueError, AttributeError)) as caught:
+        typed()
+    own(caught.type, caught.value, caught.tb)
+    assert words in capsys.readouterr().err
+    assert shown == []
+
+
+def test_a_misspelt_pipeline_is_refused_with_the_nearest_name(make_project):
+    refused = make_project().kedro("run", "--pipeline=eszl", check=False)
+    assert refused.returncode == 1
+    assert "eszsl" in refused.stderr.split()
+    assert not any(mark in refused.stderr for mark in ("Traceback", "─"))
 
 
 def refused_by_sqlite(tmp_path):

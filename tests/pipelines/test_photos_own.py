@@ -62,6 +62,19 @@ def test_any_number_of_own_seen_classes_will_do(project, n_seen):
         pd.testing.assert_frame_equal(pd.DataFrame(own), pd.DataFrame(its))
 
 
+def test_photos_that_nobody_has_named_end_with_what_can_be_said(project):
+    make_data(project, "unnamed", 1)
+    images = project.folder / "data/01_raw/unnamed/images"
+    (images / "_unlabelled").mkdir()
+    for kind in UNSEEN:
+        for path in (images / kind).iterdir():
+            path.rename(images / "_unlabelled" / f"{kind} {path.name}")
+    told = run(project, "unnamed").stdout
+    assert "no accuracy: there are no test images with labels" in told
+    assert "predictions.csv" in told
+    assert "reliability_curve.png" not in told  # nothing is drawn there
+
+
 def test_known_and_new_classes_together(project):
     make_data(project, "both", 3)
     run(project, "both", "gzsl_photos_own")

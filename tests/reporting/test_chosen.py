@@ -103,3 +103,5 @@ def test_the_ceiling_is_of_images_that_the_classifier_has_not_seen():
 def test_a_word_that_is_no_method_is_refused():
     with pytest.raises(ValidationError, match="'mine'"):
         TableSettings(methods="eszsl+mine")
+    with pytest.raises(ValidationError, match="'gzsl_aezls' is no method: did you mean gzsl_aezsl"):
+        TableSettings(methods="eszsl+gzsl_aezls")

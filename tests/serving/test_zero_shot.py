@@ -127,6 +127,9 @@ def test_the_project_s_own_model_comes_before_that_of_the_benchmark(trained, pic
     assert aezsl.classify(pictures["red"], "red, blue", model=file)[0]["label"] == "red"
     with pytest.raises(DataError, match="no model sync"):
         aezsl.classify(pictures["red"], "red, blue", model="sync", project=tmp_path)
+    for place in ("modle.npz", "exported/modle"):
+        with pytest.raises(DataError, match=f"{place} is neither the file of a model nor an exported folder"):
+            aezsl.classify(pictures["red"], "red, blue", model=place, project=tmp_path)
 
 
 def test_an_image_whose_best_label_is_improbable_is_none_of_these(trained, pictures):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aezsl.errors import counted
+
 if TYPE_CHECKING:
     from aezsl.serving.photos import Named
 
@@ -104,13 +106,17 @@ def name(
         from aezsl.formats.sorted_folders import undo_moves
 
         try:
-            click.echo(f"{undo_moves(target)} photos are back where they were")
+            click.echo(f"{_photos(undo_moves(target))} back where they were")
         except AezslError as error:
             raise click.ClickException(str(error)) from error
         return
     if sort == "move" and (n := _finish_moves(target)):
-        click.echo(f"{n} photos are in {target}, as the run had named them that was stopped", err=True)
+        click.echo(f"{_photos(n)} in {target}, as the run had named them that was stopped", err=True)
         return
+    if sort not in (None, "move") and target.resolve().is_relative_to(folder.resolve()):
+        raise click.UsageError(
+            f"--to {target} is in {folder}, where copies would be named as photos: give another folder"
+        )
     named = name_photos([str(folder)], labels, labels_file, model, device, together=not alone, multi=multi)
     if as_json:
         lines = dict(zip(named.paths, named.answers.labels(named.none), strict=True))
@@ -119,7 +125,7 @@ def name(
         _print_table(named)
     if as_csv is not None:
         _write_csv(named, as_csv)
-        click.echo(f"{len(named.paths)} names are in {as_csv}", err=as_json)
+        click.echo(f"{counted(len(named.paths), 'names are', 'name is')} in {as_csv}", err=as_json)
     if sort is not None:
         _sort(named, folder, target, sort)
     _end(named)
@@ -217,15 +223,21 @@ def _write_csv(named: "Named", path: Path) -> None:
 
 def _sort(named: "Named", folder: Path, target: Path, how: Any) -> None:
     from aezsl.errors import AezslError
-    from aezsl.formats.sorted_folders import sort_files, sorted_places
+    from aezsl.formats.sorted_folders import former_copies, sort_files, sorted_places
 
-    places = sorted_places(named.shown, named.names)
+    files = dict(zip(sorted_places(named.shown, named.names), named.paths, strict=True))
     try:
-        sort_files(target, dict(zip(places, named.paths, strict=True)), how)
+        sort_files(target, files, how)
     except AezslError as error:
         raise click.ClickException(str(error)) from error
     undo = f"; back: aezsl name {folder} --undo --to {target}" if how == "move" else ""
-    click.echo(f"{len(places)} photos are in {target}, by name{undo}", err=True)
+    click.echo(f"{_photos(len(files))} in {target}, by name{undo}", err=True)
+    if former := former_copies(target, files, how):
+        click.echo(
+            f"note: {_photos(len(former))} there by an earlier name, too, such as {former[0]}: remove {target} and "
+            "sort again, or name another folder by --to",
+            err=True,
+        )
 
 
 def _finish_moves(target: Path) -> int:
@@ -241,13 +253,15 @@ def _finish_moves(target: Path) -> int:
 def _end(named: "Named") -> None:
     """List what could not be read; the exit code tells it, too."""
     if named.unreadable:
-        n = len(named.unreadable)
-        click.echo(f"{n} file{'s' if n > 1 else ''} cannot be read:", err=True)
-        for path, reason in _few(list(named.unreadable.items())):
-            click.echo(f"  {path}: {reason}", err=True)
+        click.echo(f"{counted(len(named.unreadable), 'files', 'file')} cannot be read:", err=True)
+        for reason in _few(list(named.unreadable.values())):  # which begins with the file
+            click.echo(f"  {reason}", err=True)
         sys.exit(3)
 
 
-def _few(items: Sequence[tuple[str, str]], n: int = 20) -> list[tuple[str, str]]:
-    more = [("...", f"and {len(items) - n} more")] if len(items) > n else []
-    return [*items[:n], *more]
+def _few(items: Sequence[str], n: int = 20) -> list[str]:
+    return [*items[:n], *([f"... and {len(items) - n} more"] if len(items) > n else [])]
+
+
+def _photos(n: int) -> str:
+    return counted(n, "photos are", "photo is")

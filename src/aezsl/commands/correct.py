@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aezsl.commands.classify import DEVICE, LABELS, LABELS_FILE, MODEL, given_labels, name_photos
+from aezsl.errors import counted
 
 if TYPE_CHECKING:
     from aezsl.serving.trained import Confused
@@ -94,7 +95,7 @@ def _ask(folder: Path, labels: str | None, labels_file: Path | None, model: str 
 
 
 def _mixed_up(pair: "Confused") -> str:
-    return f"{pair.names[0]} and {pair.names[1]}, about {pair.photos:.0f} photos"
+    return f"{pair.names[0]} and {pair.names[1]}, about {counted(round(pair.photos), 'photos', 'photo')}"
 
 
 def _try(folder: Path, line: str, labels: str | None, labels_file: Path | None, model: str | None, device: str) -> None:
@@ -134,4 +135,4 @@ def _take_over(folder: Path, place: Path, labels: str | None, labels_file: Path 
     take_over(folder, corrected, dict.fromkeys(corrected.values(), "") | known, place)
     for doubt in doubts:
         click.echo(f"note: {doubt}", err=True)
-    click.echo(f"{len(corrected)} photos are in {place}, with classes.csv")
+    click.echo(f"{counted(len(corrected), 'photos are', 'photo is')} in {place}, with classes.csv")

@@ -22,7 +22,7 @@ def describe(names: str, out: Path) -> None:
     """
     from aezsl.data.spreadsheet import escaped
     from aezsl.encoders.knowledge.drafts import draft_descriptions
-    from aezsl.errors import AezslError
+    from aezsl.errors import AezslError, counted
     from aezsl.formats.names import folder_of
     from aezsl.machine.files import written_whole
     from aezsl.serving.classes import class_table
@@ -46,4 +46,4 @@ def describe(names: str, out: Path) -> None:
         click.echo(f"{row.class_name} ({row.role}): {row.description}")
     if missing:
         click.echo(f"note: {missing}", err=True)
-    click.echo(f"{len(table)} drafts are in {out}: read and edit them", err=True)
+    click.echo(f"{counted(len(table), 'drafts are', 'draft is')} in {out}: read and edit before use", err=True)

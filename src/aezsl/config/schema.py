@@ -4,7 +4,7 @@ Node signatures name the same classes, so that Kedro builds them for the nodes. 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -95,7 +95,7 @@ def complete(
             model = section_class(name).model_validate(section)
             found[name] = model.model_dump(exclude_unset=name in METHODS)
         except ValidationError as error:
-            problems |= _problems(name, section, error)
+            problems |= _problems(name, section, error, [path for path in read if path.startswith(f"{name}.")])
     for name, value in values.items():
         for path in leaves(value, name):
             problems[path] = f"unknown parameter {path}{_nearest(path, [*known, *METHODS, *read])}"
@@ -147,8 +147,8 @@ def _not_one(given: Mapping[str, Any], read: Iterable[str]) -> Iterator[tuple[st
             yield name, f"{name}: expected one value, got {value!r}"
 
 
-def _problems(name: str, section: Any, error: ValidationError) -> dict[str, str]:
-    """Full name of a parameter -> what is wrong with it."""
+def _problems(name: str, section: Any, error: ValidationError, read: Sequence[str]) -> dict[str, str]:
+    """Full name of a parameter -> what is wrong with it; ``read`` are names that files take from the command line."""
     found: dict[str, list[str]] = {}
     values: dict[str, Any] = {}
     unknown: dict[str, str] = {}
@@ -157,7 +157,7 @@ def _problems(name: str, section: Any, error: ValidationError) -> dict[str, str]
         if one["type"] == "extra_forbidden":
             for leaf in leaves(value, path):
                 former = leaf.replace(f"{name}.init.", f"{name}.", 1)
-                hint = f": write {former}" if former != leaf else _nearest(leaf, _names(name))
+                hint = f": write {former}" if former != leaf else _nearest(leaf, [*_names(name), *read])
                 unknown[leaf] = f"unknown parameter {leaf}{hint}"
             continue
         found.setdefault(path, []).append(one["msg"].removeprefix("Value error, "))

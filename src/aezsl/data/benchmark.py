@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from aezsl.errors import DataError
+from aezsl.errors import DataError, counted
 
 #: Columns an adapter may fill; the first ones are required.
 IMAGE_COLUMNS = ("image_id", "path", "class_name", "official", "source")
@@ -55,7 +55,8 @@ class Benchmark:
         strangers = strangers[~strangers.isin(known)]
         if len(strangers):
             raise DataError(
-                f"{len(strangers)} images belong to classes that are not described, for example {strangers.iloc[0]!r}"
+                f"{counted(len(strangers), 'images belong', 'image belongs')} to classes that are not described, "
+                f"for example {strangers.iloc[0]!r}"
             )
         self._check_values("role", self.classes, ROLES)
         self._check_values("official", self.images, OFFICIAL_PARTS)

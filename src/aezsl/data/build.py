@@ -20,7 +20,7 @@ from aezsl.data.normalise import (
 )
 from aezsl.data.problem import BLOCK, Problem
 from aezsl.data.vectors import NamedVectors
-from aezsl.errors import DataError
+from aezsl.errors import DataError, counted
 from aezsl.machine.screen import progress_bar
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,10 @@ def build_problem(
     zero = np.flatnonzero(~S.any(axis=1))
     if len(zero):
         names = (seen + unseen)[zero[0]]
-        raise DataError(f"{len(zero)} classes have an all-zero semantic vector, for example {names!r}: describe them")
+        raise DataError(
+            f"{counted(len(zero), 'classes have', 'class has')} an all-zero semantic vector, "
+            f"for example {names!r}: describe them"
+        )
     _warn_of_alike(S, seen + unseen)
     split = split[~split["image_id"].isin(set(unreadable))]
     train, test = split[split[setting] == "train"], split[split[setting] == "test"]
@@ -144,7 +147,8 @@ def _class_names(classes: pd.DataFrame, least_seen: int) -> tuple[list[str], lis
         overlap = [name for name in overlap if "unseen" in set(classes.loc[classes["class_name"] == name, "role"])]
         if overlap:
             raise DataError(
-                f"{len(overlap)} classes are both seen and unseen, for example {overlap[0]!r}: give each one role"
+                f"{counted(len(overlap), 'classes are', 'class is')} both seen and unseen, "
+                f"for example {overlap[0]!r}: give each one role"
             )
         raise DataError(f"class {repeated.iloc[0]!r} is listed more than once: keep one row per class")
     seen, unseen = (classes.loc[classes["role"] == role, "class_name"].tolist() for role in ("seen", "unseen"))

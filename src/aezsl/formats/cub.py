@@ -116,7 +116,7 @@ class CUB(BenchmarkFormat):
     def _averaged(self, labels: NDArray[np.int64], n_classes: int) -> NDArray[np.float32]:
         """Mean presence per class of ``<image> <attribute> <is_present> <certainty> <time>`` lines, read in blocks."""
         if not (self.root / "attributes/image_attribute_labels.txt").exists():
-            hint = "binary attributes per image; or set attributes: shipped to use the percentages instead"
+            hint = "binary attributes per image; or use the percentages, --params=cub.attributes=shipped"
             self.require("attributes/image_attribute_labels.txt", hint)
         path = self.root / "attributes/image_attribute_labels.txt"
         present = np.zeros((len(labels), N_ATTRIBUTES))

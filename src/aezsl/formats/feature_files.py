@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from aezsl.arrays import Float32
 from aezsl.data.vector_store import VectorStore
 from aezsl.data.vectors import VectorChunk, VectorSet
-from aezsl.errors import DataError
+from aezsl.errors import DataError, counted
 from aezsl.formats.names import duplicates
 from aezsl.formats.reading import first_few, reading
 from aezsl.formats.xlsa17 import read_features
@@ -133,7 +133,8 @@ def _checked(file: Path, names: list[str], vectors: NDArray[Any]) -> Float32:
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1) | lost)
     if len(bad):
         raise DataError(
-            f"{file}: {len(bad)} images have values that are missing, infinite or beyond single precision, for example "
+            f"{file}: {counted(len(bad), 'images have', 'image has')} values that are missing, infinite or "
+            "beyond single precision, for example "
             f"{names[bad[0]]!r}: compute their features again"
         )
     return matrix

@@ -11,7 +11,7 @@ import pandas as pd
 from aezsl.errors import DataError
 from aezsl.formats.class_table import read_class_table
 from aezsl.formats.corrections import CORRECTIONS, read_corrections
-from aezsl.formats.images import IMAGE_SUFFIXES
+from aezsl.formats.images import HEIF_SUFFIXES, IMAGE_SUFFIXES
 from aezsl.formats.reading import first_few, image_table, reading
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ HIDDEN = "hidden folders"
 
 
 #: What brings a reader for files that cameras make and Pillow alone does not read.
-_READ_AFTER = dict.fromkeys(("files .heic", "files .heif"), "; pip install pillow-heif reads them")
+_READ_AFTER = dict.fromkeys((f"files {suffix}" for suffix in HEIF_SUFFIXES), "; pip install pillow-heif reads them")
 
 
 class ImageFolders:

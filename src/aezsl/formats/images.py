@@ -25,11 +25,13 @@ MAX_BYTES = 512 * 1024 * 1024
 
 _HEIF = find_spec("pillow_heif") is not None
 _AVIF = features.check("avif")
+#: What phones make, and Pillow alone does not read.
+HEIF_SUFFIXES = ".heic", ".heif"
 #: Suffixes of files that are taken for images. HEIC where the package pillow-heif is installed.
 IMAGE_SUFFIXES = (
     *(".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"),
     *((".avif",) if _AVIF else ()),
-    *((".heic", ".heif") if _HEIF else ()),
+    *(HEIF_SUFFIXES if _HEIF else ()),
 )
 #: What a file may be, whatever its suffix. Formats that run a program (EPS) or fetch something else are left out.
 FORMATS = (
@@ -72,9 +74,10 @@ def read_image(source: str | Path | bytes | IO[bytes], name: str = "", at_least:
     except DataError as error:
         raise UnreadableImageError(f"{name or 'the image'} {error}") from error
     except UnidentifiedImageError as error:
+        ways = ", install pillow-heif" if not _HEIF and Path(name).suffix.lower() in HEIF_SUFFIXES else ""
         raise UnreadableImageError(
             f"{name or 'the image'} cannot be read as an image (its content is of no format that is known here): "
-            "save it as JPEG or PNG, or take it out"
+            f"save it as JPEG or PNG{ways}, or take it out"
         ) from error
     except Exception as error:  # decoders of damaged files fail in their own ways: struct.error, zlib.error, ...
         reason = f"{type(error).__name__}: {error}"

@@ -38,7 +38,7 @@ def load_npz(
     again : what to do about a file of another version.
     """
     if not path.is_file():
-        raise DataError(f"{path} is not a file: expected {what}; make it first")
+        raise DataError(f"{path} is not a file: expected {what}; make it first, by a run of the whole pipeline")
     try:
         _check_directory(path)
         with np.load(path, allow_pickle=False) as file:

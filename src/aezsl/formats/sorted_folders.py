@@ -79,6 +79,19 @@ def sort_files(folder: Path, files: Mapping[str, str], how: How) -> None:
             _copy(Path(source), target)
 
 
+def former_copies(folder: Path, files: Mapping[str, str], how: How) -> list[Path]:
+    """Copies or links of the same images below other names, as a run before a correction has left them."""
+    sources = {PurePath(place).name: Path(source) for place, source in files.items()}
+    return [
+        path
+        for path in sorted(folder.glob("*/*"))
+        if path.relative_to(folder).as_posix() not in files
+        and (source := sources.get(path.name)) is not None
+        and path.absolute() != source.absolute()
+        and _is_done(path, source, how)
+    ]
+
+
 def _is_done(target: Path, source: Path, how: How) -> bool:
     if how == "links":
         return target.is_symlink() and source.exists() and target.samefile(source)

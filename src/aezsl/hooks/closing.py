@@ -148,7 +148,8 @@ def _own_way(name: str, catalog: DataCatalog) -> str:
 
 def _expectations(catalog: DataCatalog, main: str) -> list[str]:
     """What can be said of names that nobody can check."""
-    problem: Problem = catalog.load(in_setting("problem", MethodRun.parse(main).setting))
+    run = MethodRun.parse(main)
+    problem: Problem = catalog.load(in_setting("problem", run.setting) if run.entry else f"{main}.problem")
     own = problem.normalised(catalog.load(f"{main}.normalisation"))
     confidence = Confidence.from_mapping(catalog.load(f"{main}.confidence"))
     expectation = confidence.expectation
@@ -233,8 +234,9 @@ def _places(outputs: set[str], catalog: DataCatalog, main: str) -> str:
     """What is worth looking at, and where it lies: results of the main method, and those of no method."""
     shows = {part: what for entry in ENTRIES for part, what in entry.shows.items()} | OF_METHODS
     wanted = {name: what for part, what in shows.items() for name in (part, f"{main}.{part}") if name in outputs}
-    if f"{main}.predictions" in outputs and catalog.load(f"{main}.predictions").empty:  # nothing to look at
-        wanted = {name: what for name, what in wanted.items() if name not in (f"{main}.{part}" for part in OF_IMAGES)}
+    if f"{main}.predictions" in outputs and (labels := catalog.load(f"{main}.predictions")["true"]).isna().all():
+        empty = ("reliability_curve",) if len(labels) else OF_IMAGES  # pictures without anything to look at
+        wanted = {name: what for name, what in wanted.items() if name not in (f"{main}.{part}" for part in empty)}
     found = {name: what for name, what in wanted.items() if catalog.exists(name)}  # some are made on request only
     width = max(map(len, found.values()), default=0)
     return "\n".join(f"{what:<{width}}  {_short(catalog, name)}" for name, what in found.items())

@@ -20,6 +20,9 @@ LARGEST = 2**20
 #: What to do after an end that no data is to blame for.
 RESUME = "run the same command again: what was finished before is kept"
 
+#: Where Kedro looks for what somebody has typed. Its messages are sentences.
+TYPED = "kedro.framework.session.session", "kedro.pipeline.pipeline", "kedro.utils"
+
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
 
@@ -36,6 +39,8 @@ def explained(error: BaseException | None) -> str | None:
         return str(own)
     if isinstance(error, KeyboardInterrupt):
         return f"Stopped; {RESUME}"
+    if _of_kedro(error):
+        return str(error)
     while error is not None:
         if isinstance(error, OSError) and (told := storage_error(error)):
             return str(told)
@@ -50,6 +55,14 @@ def explained(error: BaseException | None) -> str | None:
             return f"{uri}, where MLflow keeps runs, cannot be read or written ({error}): {remedy(error)}"
         error = error.__cause__ or error.__context__
     return None
+
+
+def _of_kedro(error: BaseException | None) -> bool:
+    """Whether Kedro refuses what somebody has typed: a pipeline, a node, a dataset, a tag, a runner that it has not."""
+    if not isinstance(error, ValueError | AttributeError):
+        return False
+    raised_in = [frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(raised_in) and raised_in[-1] in TYPED
 
 
 def install(log: str = LOG_FILE) -> None:

@@ -11,7 +11,7 @@ README = Path(__file__).with_name("README.md")
 #: What stands between these two lines of the page is generated.
 START, END = "<!-- generated from the registry -->", "<!-- end of what is generated -->"
 
-HEADER = ("name", "method", "what it does", "learns from", "pool", "starts from", "linear", "source")
+HEADER = ("name", "method", "what it does", "learns from", "linear", "source")
 
 
 def with_table(page: str) -> str:
@@ -36,12 +36,14 @@ def _line(entry: Entry, sources: list[str]) -> tuple[str, ...]:
         f"`{entry.name}`",
         entry.label,
         _markdown((cls.__doc__ or "").partition("\n")[0]),
-        entry.needs,
-        "yes" if entry.pool else "",
-        " or ".join(f"`{name}`" for name in (entry.refines, entry.or_refines) if name),
+        ", ".join([entry.needs, *["pool"] * entry.pool, *filter(None, [_starts(entry)])]),
         "yes" if issubclass(cls, LinearZeroShotClassifier) else "",
         str(sources.index(cls.citation) + 1),
     )
+
+
+def _starts(entry: Entry) -> str:
+    return " or ".join(f"`{name}`" for name in (entry.refines, entry.or_refines) if name)
 
 
 def _markdown(text: str) -> str:

@@ -1,6 +1,7 @@
 """A table of chosen methods for a paper: one line per method, the best in bold, with intervals and a ceiling."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from aezsl.data.problem import Problem
 from aezsl.errors import DataError
 from aezsl.evaluation.metrics import MetricTable, per_class_accuracy
 from aezsl.kinds import Settings, Text, Values
-from aezsl.methods import SETTINGS, MethodRun, Setting
+from aezsl.methods import METHODS, SETTINGS, MethodRun, Setting, in_setting
 from aezsl.reporting.comparison import REFERENCE, paired_columns
 from aezsl.reporting.formatting import (
     ReportSettings,
@@ -36,7 +37,10 @@ def check_methods(names: str) -> str:
     """Refuse names of no method."""
     for name in names.split("+"):
         if not MethodRun.parse(name).entry:
-            raise ValueError(f"{name!r} is no method; expected names joined by +, such as eszsl+aezsl+gzsl_aezsl")
+            known = [in_setting(method, setting) for setting in SETTINGS for method in METHODS]
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else "expected names joined by +, such as eszsl+aezsl+gzsl_aezsl"
+            raise ValueError(f"{name!r} is no method: {hint}")
     return names
 
 

@@ -177,11 +177,15 @@ def find_model(given: str | Path | None = None, project: Path = Path(), together
         if all(part["backbone"] != "file" for part in trained.recipe.backbone["parts"]):
             log.info("classifying by %s", path)
             return trained
+    if len(Path(given).parts) > 1 or Path(given).suffix == ".npz":
+        raise DataError(
+            f"{given} is neither the file of a model nor an exported folder; without one it is the photo model"
+        )
     near = [] if str(given) in METHODS else get_close_matches(str(given), [*METHODS, PHOTOS], n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise DataError(
         f"no model {given!s}{hint} that can take images below {(project / MODELS).resolve()}: train it by kedro run "
-        f"--pipeline={given if str(given) in METHODS else DEFAULT_METHOD}, or leave --model out for the photo model"
+        f"--pipeline={given if str(given) in METHODS else DEFAULT_METHOD}, or name none for the photo model"
     )
 
 

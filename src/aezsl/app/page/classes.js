@@ -8,11 +8,12 @@ export const whenEdited = (work) => (edited = work);
 // Names and descriptions; none before the model is loaded.
 export const classes = () => (state.about?.by_words ? words(find("words").value) : table());
 
-// Commas or lines part names. A line with a colon has one name and its description, which may have commas.
+// Commas or lines part names. Behind a colon the rest of the line, commas and all, describes the name before it.
 const words = (text) =>
   text.split("\n").flatMap((line) => {
-    const [name, ...described] = line.split(":");
-    return described.length ? [[name.trim(), described.join(":").trim()]] : line.split(",").map((one) => [one.trim(), ""]);
+    const [before, ...described] = line.split(":");
+    const names = before.split(",").map((one) => one.trim());
+    return names.map((name, i) => [name, i === names.length - 1 ? described.join(":").trim() : ""]);
   }).filter(([name]) => name);
 
 const table = () =>
@@ -82,8 +83,9 @@ export function describe(name, text) {
   }
   const described = text ? `${name}: ${text}` : name;
   const lines = find("words").value.split("\n").map((line) => {
-    if (line.includes(":")) return line.split(":")[0].trim() === name ? "" : line;
-    return line.split(",").filter((one) => one.trim() !== name).join(",");
+    const [before, ...rest] = line.split(":");
+    const names = before.split(",").filter((one) => one.trim() !== name).join(",");
+    return before.split(",").at(-1).trim() === name ? names : [names, ...rest].join(":");
   });
   setWords([...lines.filter((line) => line.trim()), described].join("\n"));
 }

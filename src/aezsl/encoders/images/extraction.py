@@ -18,7 +18,7 @@ from aezsl.encoders.images.backbones import Backbone
 from aezsl.encoders.images.engine import Run, available_cores
 from aezsl.encoders.images.preprocessing import Preprocess, least_size
 from aezsl.encoders.images.settings import ExtractionSettings
-from aezsl.errors import DataError
+from aezsl.errors import DataError, counted
 from aezsl.formats.images import read_content, read_image
 from aezsl.machine.files import content_digest, has_digest
 from aezsl.machine.screen import progress_bar
@@ -150,8 +150,10 @@ def extract_to_store(
             store.add(chunk)
     if unreadable:
         listed = "\n  ".join(list(unreadable.values())[:10])
-        message = f"{len(unreadable)} images cannot be read:\n  {listed}"
+        message = f"{counted(len(unreadable), 'images', 'image')} cannot be read:\n  {listed}"
         if settings.on_error == "fail":
-            raise UnreadableImagesError(f"{message}\nRepair or remove them, or set feature_extraction.on_error to skip")
-        log.warning("%s\nThey are left out.", message)
+            raise UnreadableImagesError(
+                f"{message}\nRepair or remove them, or leave them out by --params=feature_extraction.on_error=skip"
+            )
+        log.warning("%s\nThe rest is used.", message)
     return VectorSet(backbone.fingerprint, backbone.config), unreadable

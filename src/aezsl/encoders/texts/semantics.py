@@ -22,7 +22,7 @@ from aezsl.encoders.texts.encoder import looks_english
 from aezsl.encoders.texts.fingerprints import MINILM, OTHER_LANGUAGES, WORDNET, Sources, check_source, with_fingerprints
 from aezsl.encoders.texts.sentences import text_vectors
 from aezsl.encoders.texts.written import WRITTEN
-from aezsl.errors import DataError
+from aezsl.errors import DataError, counted
 from aezsl.formats.webdataset import read_templates
 from aezsl.formats.word_vectors import is_spacy_folder, read_spacy_vectors, read_vectors, vectors_place
 from aezsl.formats.wordnet import Measure, read_edges, similarity_vectors
@@ -203,7 +203,7 @@ def _column(classes: pd.DataFrame, name: str, kind: str) -> list[Any]:
         raise DataError(f"semantics of kind {kind!r} need the column {name!r}, which this data does not have")
     empty = classes.loc[classes[name].isna() if name == "attributes" else classes[name].fillna("").eq(""), "class_name"]
     if len(empty):
-        raise DataError(f"{len(empty)} classes have no {name}, for example {empty.iloc[0]!r}")
+        raise DataError(f"{counted(len(empty), 'classes have', 'class has')} no {name}, for example {empty.iloc[0]!r}")
     return classes[name].tolist()
 
 
@@ -260,7 +260,7 @@ def class_vectors(
     absent = classes["class_name"][[key not in table for key in keys]]
     if len(absent) and missing == "fail":
         raise DataError(
-            f"{len(absent)} classes have no vector in {path}, for example {absent.iloc[0]!r}: "
+            f"{counted(len(absent), 'classes have', 'class has')} no vector in {path}, for example {absent.iloc[0]!r}: "
             "drop them, or set missing to drop"
         )
     nothing = np.full(len(next(iter(table.values()))), np.nan, dtype=np.float32)

@@ -13,7 +13,7 @@ from aezsl.arrays import Float32, unit_rows
 from aezsl.encoders.texts.encoder import load_encoder
 from aezsl.encoders.texts.fingerprints import MINILM, changed, descriptions_digest, source_fingerprint
 from aezsl.encoders.texts.written import WRITTEN, written_sentences
-from aezsl.errors import DataError
+from aezsl.errors import DataError, counted
 from aezsl.formats.names import CONTROLS, LONGEST_TEXT, alike_as, check_text, duplicates
 from aezsl.formats.reading import first_few, reading
 from aezsl.formats.webdataset import read_templates
@@ -82,7 +82,7 @@ def _texts(classes: pd.DataFrame, of: str, required: bool) -> list[str]:
         return [""] * len(classes)
     texts = classes[of].fillna("")
     if required and (empty := classes.loc[texts.eq(""), "class_name"].tolist()):
-        raise DataError(f"{len(empty)} classes have no text, for example {empty[0]!r}")
+        raise DataError(f"{counted(len(empty), 'classes have', 'class has')} no text, for example {empty[0]!r}")
     return texts.tolist()
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from aezsl.arrays import Mask
 from aezsl.data.benchmark import Benchmark
 from aezsl.data.draws import held_out_mask, long_tail
-from aezsl.errors import DataError, ParameterError
+from aezsl.errors import DataError, ParameterError, counted
 from aezsl.kinds import AtLeastOne, Fraction, Seed, Settings, Text
 
 
@@ -90,7 +90,9 @@ def split_classes(images: pd.DataFrame, classes: pd.DataFrame, split: SplitSetti
     classes = classes.drop(columns="attributes", errors="ignore")  # they have become semantics
     if "role" in classes and classes["role"].isna().any():
         missing = classes.loc[classes["role"].isna(), "class_name"]
-        raise DataError(f"{len(missing)} classes have no role, for example {missing.iloc[0]!r}")
+        raise DataError(
+            f"{counted(len(missing), 'classes have', 'class has')} no role, for example {missing.iloc[0]!r}"
+        )
     if "role" in classes and split.rule == "given":
         return classes
     pictured = classes
