@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from aezsl.errors import DataError
 from aezsl.methods import method_class
 from aezsl.selection import SelectionSettings, class_folds, cross_validate, select
 from tests.synthetic import make_synthetic
@@ -24,3 +25,11 @@ def test_what_is_given_is_not_searched(name):
     chosen = select(name, data.X, data.y, data.S, **given)
     assert given.items() <= chosen.get_params().items()
     assert len(chosen.fit(data.X, data.y, data.S).predict(data.X_new, data.S_new)) == len(data.X_new)
+
+
+@pytest.mark.parametrize(("wrong", "named"), [("X", "of X"), ("y", "y must"), ("S", "S")])
+def test_arrays_that_do_not_fit_together_are_refused_by_name(wrong, named):
+    data = make_synthetic()
+    arrays = {"X": data.X, "y": data.y, "S": data.S}
+    with pytest.raises(DataError, match=named):
+        select("eszsl", **{**arrays, wrong: arrays[wrong][:3]})

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from aezsl.arrays import Array, Labels
+from aezsl.arrays import Array
 from aezsl.data.normalise import PARTS, Normalisation, in_words
 from aezsl.data.problem import Problem
 from aezsl.kinds import Values
 from aezsl.methods import METHODS, ZeroShotClassifier, make_method, method_class
+from aezsl.methods.core.seen import SeenData
 from aezsl.methods.core.two_stage import BasedMethod
 from aezsl.selection.folds import class_folds, problem_folds
 from aezsl.selection.race import Grid, grid_points
@@ -107,9 +109,9 @@ def select_in_every_way(
 
 def select(
     name: str,
-    X: Array,
-    y: Labels,
-    S: Array,
+    X: ArrayLike,
+    y: ArrayLike,
+    S: ArrayLike,
     settings: SelectionSettings = FOR_ARRAYS,
     given: Array | None = None,
     **fixed: Any,
@@ -120,7 +122,8 @@ def select(
     given : the semantics as they were given, where S has been moved: see ``fit``.
     fixed : parameters that are not searched. A method with a base takes what is best for the base alone first.
     """
-    cls = method_class(name)
+    cls, seen = method_class(name), SeenData(X, y, S, given=given)  # refused by name where they do not fit together
+    X, y, S = seen.X, seen.y, seen.S
     if issubclass(cls, BasedMethod):
         base = select(
             cls.base, X, y, S, settings, given, **{key: fixed[key] for key in fixed.keys() & _params(cls.base)}
