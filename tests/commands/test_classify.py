@@ -66,7 +66,7 @@ def test_moved_photos_come_back(photos, tmp_path):
     assert done.exit_code == 0
     assert f"1 photo is in {tmp_path / 'photos_sorted'}, by name" in done.stderr
     assert not list(photos.iterdir())
-    assert run("name", photos, "--undo").output == "1 photo is back where they were\n"
+    assert run("name", photos, "--undo").output == "1 photo is back in place\n"
     assert {path.name for path in photos.iterdir()} == {"china.jpg"}
 
 

@@ -106,7 +106,7 @@ def name(
         from aezsl.formats.sorted_folders import undo_moves
 
         try:
-            click.echo(f"{_photos(undo_moves(target))} back where they were")
+            click.echo(f"{_photos(undo_moves(target))} back in place")
         except AezslError as error:
             raise click.ClickException(str(error)) from error
         return
