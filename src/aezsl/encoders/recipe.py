@@ -243,15 +243,6 @@ class Recipe:
         recipe.check()
         return recipe
 
-    def _check_settings(self) -> None:
-        """Refuse settings that no source and no backbone has."""
-        check_sources(self.sources)
-        for part in self.backbone["parts"]:
-            try:
-                OneBackbone(**part)
-            except ValidationError as error:
-                raise DataError(f"{error.errors()[0]['loc'][0]} of a backbone is not what it may be") from error
-
     def check(self) -> None:
         """Refuse parts that do not fit together."""
         for name, array in (("class_vectors", self.class_vectors), ("example", self.example)):
@@ -273,7 +264,12 @@ class Recipe:
             raise DataError(f"sources of semantics must each have a kind of: {', '.join(KINDS)}")
         if not isinstance(self.attribute_names, list) or not all(map(_is_name, self.attribute_names)):
             raise DataError("attribute names must be a list of names")
-        self._check_settings()
+        check_sources(self.sources)
+        for part in parts:
+            try:
+                OneBackbone(**part)
+            except ValidationError as error:
+                raise DataError(f"{error.errors()[0]['loc'][0]} of a backbone is not what it may be") from error
         if not all(map(_reads_what_it_knows, self.sources)):
             raise DataError("a source of semantics names a file or an encoder without saying which content it had")
         self.features.check_width(self.example.shape[1])
