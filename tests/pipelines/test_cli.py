@@ -92,7 +92,7 @@ def test_mlflow_has_parameters_metrics_artifacts_and_origin(project):
     assert "loader_module: aezsl.serving.service" in description.read_text()
 
 
-@pytest.mark.parametrize("runner", ["ThreadRunner", "ParallelRunner"])
+@pytest.mark.parametrize("runner", ["ThreadRunner", "ParallelRunner", "aezsl.runner.DaskRunner"])
 def test_other_runners_compute_no_feature_twice_and_log_one_run(project, runner):
     shards = sorted((project.folder / "data/04_feature/emoji/features").glob("*/*.parquet"))
     times = [shard.stat().st_mtime_ns for shard in shards]

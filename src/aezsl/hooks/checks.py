@@ -58,12 +58,14 @@ class Checks:
         self._searches = _searches(pipeline, catalog)
 
     @hook_impl
-    def after_node_run(self, node: Node, outputs: dict[str, Any]) -> None:
+    def after_node_run(self, node: Node, catalog: DataCatalog, outputs: dict[str, Any]) -> None:
         """Refuse too few classes as soon as they are counted: features of their images would take long."""
         from aezsl.selection import require_classes
 
         if self._searches and node.name == "split_classes":
-            require_classes(int((outputs["classes"]["role"] == "seen").sum()))
+            # A node that ran on a cluster has left what it made on disk only.
+            classes = outputs["classes"] if "classes" in outputs else catalog.load("classes")
+            require_classes(int((classes["role"] == "seen").sum()))
 
 
 def _searches(pipeline: Pipeline, catalog: DataCatalog) -> bool:
